@@ -34,7 +34,7 @@ export type CompileResult =
   | { readonly mistakes: Mistake[] };
 
 /** Compiles a stack with all stacks nested in it. @throws Abandoned when the budget is spent and set to abandon */
-export function compile({ work = new EvaluationWork(), ...options }: CompileParameters): CompileResult {
+export function compile({ limits, work = new EvaluationWork(limits), ...options }: CompileParameters): CompileResult {
   const parameters = { ...options, work };
   const mistakes = new Mistakes();
   const compiled = withinWork(mistakes, () => {

@@ -9,7 +9,7 @@ import { toRecord } from '@anneal/python/yaml/node.ts';
 import { mapCall, mapOfPairs, numberCall, plain } from '@anneal/python/values/exact.ts';
 import { fromText } from '@anneal/python/values/number.ts';
 import { holdsUnknown, type PartialValue, settledValue, type Unknown, unknown } from './evaluate/unknown.ts';
-import { OutOfWork, EvaluationWork } from './evaluate/work.ts';
+import { OutOfWork, type EvaluationWork } from './evaluate/work.ts';
 
 export type { Scope } from './functions/function.ts';
 export { type Unknown, unknown } from './evaluate/unknown.ts';
@@ -24,7 +24,7 @@ export function evaluate(expression: Expression, scope: Scope, path = ''): Json 
 
 /** Evaluates as {@link evaluate} does, but a list or map with an unknown part keeps its other parts. */
 export function evaluateParts(expression: Expression, scope: Scope, path = ''): PartialValue {
-  return parts(expression, { scope, work: scope.work ?? new EvaluationWork() }, path);
+  return parts(expression, { scope, work: scope.work }, path);
 }
 
 interface Run {

@@ -43,7 +43,8 @@ export interface Rendered {
 
 /** Evaluates a template without a server. What depends on an absent attribute stays undecided. */
 export function render({
-  work = new EvaluationWork(),
+  limits,
+  work = new EvaluationWork(limits),
   ...given
 }: RenderParameters): { readonly rendered: Rendered; readonly warnings: Mistake[] } | { readonly mistakes: Mistake[] } {
   const options = { ...given, work };

@@ -14,7 +14,8 @@ import { withinWork, EvaluationWork } from './evaluate/work.ts';
 
 /** The parameters in the form of Heat, or the mistakes. `showNested` adds the parameters of the nested stacks. */
 export function validate({
-  work = new EvaluationWork(),
+  limits,
+  work = new EvaluationWork(limits),
   showNested = false,
   ...options
 }: CompileParameters & { readonly showNested?: boolean }):

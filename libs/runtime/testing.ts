@@ -1,5 +1,6 @@
 /** A context for tests of a service: the real embedded bus and store in a separate folder. */
 import { mkdtemp, rm } from 'node:fs/promises';
+import { defaultEvaluation, type EvaluationLimits } from '@anneal/hot/limits.ts';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openBus } from '@anneal/bus/open.ts';
@@ -34,6 +35,8 @@ export interface TestContextOptions {
   logLevel?: string;
   /** Default: the clock of the machine. */
   now?: () => Date;
+  /** Default: those of the settings. */
+  evaluationLimits?: EvaluationLimits;
 }
 
 /** A context on the embedded bus and store in a temporary folder. Dispose of it at the end of the test. */
@@ -60,6 +63,7 @@ export async function createTestContext(options: TestContextOptions): Promise<Te
     gatewayUrl: options.gatewayUrl ?? 'http://127.0.0.1:1',
     dataDirectory: directory,
     region: 'RegionOne',
+    evaluationLimits: options.evaluationLimits ?? defaultEvaluation,
     stopping: stopping.signal,
     directory,
     async dispose() {

@@ -160,7 +160,7 @@ async function openEngine(context: ServiceContext, given: Given) {
   ]);
   const pool = createWorkerPool({
     entry: new URL('./engine/evaluation-worker.ts', import.meta.url),
-    data: { keys: secrets.keys },
+    data: { keys: secrets.keys, limits: context.evaluationLimits },
     workers: 1,
     memory: { most: given.workerMemory, setting: settings.workerMemory.env },
     seconds: { most: given.evaluateSeconds, setting: settings.evaluateSeconds.env },
@@ -173,7 +173,13 @@ async function openEngine(context: ServiceContext, given: Given) {
     resource: { bytes: given.resourceBytes, setting: settings.resourceBytes.env },
     stack: { bytes: given.stackBytes, setting: settings.stackBytes.env },
   };
-  const evaluation = createEvaluation({ secrets, typeOf: (type) => providers.typeOf(type), sizes, heavy });
+  const evaluation = createEvaluation({
+    secrets,
+    typeOf: (type) => providers.typeOf(type),
+    sizes,
+    limits: context.evaluationLimits,
+    heavy,
+  });
   const projectQuotas = await ProjectQuotas.open(store, 'scheduling', {
     stacks: { most: given.projectStacks, setting: settings.projectStacks.env },
     resources: { most: given.projectResources, setting: settings.projectResources.env },

@@ -4,6 +4,7 @@
  * same way.
  */
 import { Abandoned, EvaluationWork } from '@anneal/hot/evaluate/work.ts';
+import type { EvaluationLimits } from '@anneal/hot/limits.ts';
 import type { Sources } from './question.ts';
 import { createTasks, type Task } from './task.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -14,7 +15,10 @@ const mostCharacters = 16_384;
 const mostWork = 20_000;
 
 /** Returns undefined for a task that is not small. */
-export function createInline({ blobs, secrets }: Sources): (task: Task) => Promise<{ answer: Json } | undefined> {
+export function createInline(
+  { blobs, secrets }: Sources,
+  limits: EvaluationLimits,
+): (task: Task) => Promise<{ answer: Json } | undefined> {
   const large = new Set<string>();
   const small: Sources = {
     secrets,
@@ -34,7 +38,7 @@ export function createInline({ blobs, secrets }: Sources): (task: Task) => Promi
   return async (task) => {
     if (charactersOf(task.question) > mostCharacters) return undefined;
     try {
-      return { answer: await run(task, new EvaluationWork(mostWork, 'abandon')) };
+      return { answer: await run(task, new EvaluationWork(limits, { most: mostWork, whenSpent: 'abandon' })) };
     } catch (error) {
       if (error instanceof Abandoned) return undefined;
       throw error;

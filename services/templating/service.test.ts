@@ -468,6 +468,31 @@ outputs:
   });
 });
 
+describe('the limits of an evaluation', () => {
+  const long = `
+heat_template_version: 2018-08-31
+outputs: {o: {value: {yaql: {expression: 'range(300)', data: {}}}}}`;
+  /** A long text runs in a worker. */
+  const places = [
+    ['in the thread of the service', long],
+    ['in a worker', `${long}\n#${'x'.repeat(20_000)}`],
+  ] as const;
+
+  it.each(places)('are named in the refusal: %s', async (_, text) => {
+    const setting = 'Collection length exceeds 200 elements (the limit is ANNEAL_YAQL_LIMIT_ITERATORS)';
+    expect((await refusal({ template: text })).message).toContain(setting);
+  });
+
+  it.each(places)('are those of the operator: %s', async (_, text) => {
+    await service.stop();
+    await context.dispose();
+    const evaluationLimits = { elements: 10_000, memory: 1_000_000, work: 5_000_000 };
+    context = await createTestContext({ name: 'templating', evaluationLimits });
+    service = await templatingService.start(context, readSettings(templatingService.settings, {}));
+    expect(await ask({ template: text })).toHaveProperty('plan');
+  });
+});
+
 describe('an expensive template', () => {
   const patterns = (count: number): string =>
     [

@@ -30,16 +30,16 @@ export const templatingService = defineService({
   name: 'templating',
   settings: templatingSettings,
   async start(context, settings) {
-    const { store, secrets } = context;
+    const { store, secrets, evaluationLimits: limits } = context;
     const types = await openResourceTypes(store);
-    const runInline = createInline({ blobs: store.blobs, secrets });
+    const runInline = createInline({ blobs: store.blobs, secrets }, limits);
     const limit = (name: 'workerMemory' | 'compileSeconds' | 'waiting') => ({
       most: settings[name],
       setting: templatingSettings[name].env,
     });
     const pool = createWorkerPool({
       entry: new URL('worker.ts', import.meta.url),
-      data: { keys: secrets.keys },
+      data: { keys: secrets.keys, limits },
       workers: settings.workers ?? Math.max(1, Math.min(4, availableParallelism() - 1)),
       memory: limit('workerMemory'),
       seconds: limit('compileSeconds'),

@@ -15,6 +15,7 @@ import { parse as parseYaml } from 'yaml';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import { percentiles, type Bench, type Row } from './report.ts';
+import { EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 
 const types = [...schedulingTypes, ...provisioningTypes, ...configurationTypes];
 const header = 'heat_template_version: 2018-08-31\n';
@@ -82,6 +83,7 @@ const readNodes = (text: string): unknown => parse({ text, file: undefined, mist
 function evaluateAll(plan: Plan): void {
   const scope = {
     templateVersion: plan.template_version,
+    work: new EvaluationWork(),
     parameter: (name: string) => plan.parameters[name]?.value,
     reference: (name: string) => `${name}-id`,
     attribute: (name: string) => ({ value: `${name}-value` }),

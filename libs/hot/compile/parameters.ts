@@ -4,6 +4,7 @@ import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { EnvironmentDocument } from '../environment/environment.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
+import type { EvaluationLimits } from '../limits.ts';
 import type { TemplateLibrary } from '../nested/library.ts';
 
 /** A template, its environment and files, and the limits of the work. */
@@ -40,6 +41,8 @@ export interface CompileParameters {
   readonly now?: Date | undefined;
   /** Templates already read from the same files with the same defaults. */
   readonly library?: TemplateLibrary;
-  /** Work that compiling the stack and all stacks nested in it may use. */
+  /** The operator's limits of the evaluation, for a call without `work`. */
+  readonly limits?: EvaluationLimits;
+  /** Work that compiling the stack and all stacks nested in it may use, with the operator's limits. */
   readonly work?: EvaluationWork;
 }

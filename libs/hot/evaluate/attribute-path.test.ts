@@ -4,6 +4,7 @@ import type { Expression } from '@anneal/contracts/plan.ts';
 import { evaluate, type Scope } from '../evaluate.ts';
 import { lookupArguments, walk } from './attribute-path.ts';
 import { type PartialValue, unknown } from './unknown.ts';
+import { EvaluationWork } from './work.ts';
 
 const value: PartialValue = {
   list: ['a', { b: 1 }],
@@ -49,7 +50,12 @@ describe('the path of get_attr', () => {
 
   it('is the same for an attribute that is read in parts and for one in a map of attributes', () => {
     const known = { list: ['a', { b: 1 }], map: { '0': 'by text' }, text: 'abc' };
-    const scope = { templateVersion: '2018-08-31', parameter: () => undefined, reference: () => undefined };
+    const scope = {
+      templateVersion: '2018-08-31',
+      work: new EvaluationWork(),
+      parameter: () => undefined,
+      reference: () => undefined,
+    };
     const plain: Scope = { ...scope, attribute: () => ({ known }) };
     const inParts: Scope = { ...plain, read: (_resource, _attribute, path) => walk(known, path) };
     for (const [path] of rows.filter(([[first]]) => typeof first === 'string' && Object.hasOwn(known, first))) {

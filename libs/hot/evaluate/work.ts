@@ -6,10 +6,9 @@
  */
 import type { Mistakes } from '../syntax/mistakes.ts';
 import { isExact } from '@anneal/python/values/number.ts';
+import { bySetting, defaultEvaluation, limitSettings, type EvaluationLimits } from '../limits.ts';
 import type { PartialValue } from './unknown.ts';
 
-/** Several times the work of a stack with ten thousand resources; 1 to 2 s of one core. */
-export const mostWork = 5_000_000;
 /** This many characters cost as much as one value. */
 const charactersAWork = 32;
 /** Values from outside may be nested deeper than the call stack allows. */
@@ -32,13 +31,22 @@ export function withinWork<T>(mistakes: Mistakes, work: () => T): T | undefined 
   }
 }
 
-/** A budget that all evaluation of one stack tree shares. Spending more than is left throws. */
+/**
+ * A budget that all evaluation of one stack tree shares. Spending more than is left throws. It carries the operator's
+ * limits to every function.
+ */
 export class EvaluationWork {
+  readonly limits: EvaluationLimits;
   readonly #most: number;
   readonly #whenSpent: 'refuse' | 'abandon';
   #spent = 0;
 
-  constructor(most = mostWork, whenSpent: 'refuse' | 'abandon' = 'refuse') {
+  /** `most` is for a caller that allows less than the operator, and repeats elsewhere or reports what was abandoned. */
+  constructor(
+    limits: EvaluationLimits = defaultEvaluation,
+    { most = limits.work, whenSpent = 'refuse' }: { most?: number; whenSpent?: 'refuse' | 'abandon' } = {},
+  ) {
+    this.limits = limits;
     this.#most = most;
     this.#whenSpent = whenSpent;
   }
@@ -51,8 +59,16 @@ export class EvaluationWork {
     }
     if (this.#whenSpent === 'abandon') throw new Abandoned();
     throw new OutOfWork(
-      `takes too much work: everything in one stack and the stacks in it may make and read ${this.#most} values (or ${charactersAWork} characters each) altogether`,
+      `takes too much work: everything in one stack and the stacks in it may make and read ${this.#most} values (or ${charactersAWork} characters each) altogether ${this.#setting()}`,
     );
+  }
+
+  /** Names the setting, and its value where this budget is only a part of it. */
+  #setting(): string {
+    const { work } = this.limits;
+    return this.#most === work
+      ? bySetting('work')
+      : `(${limitSettings.work} is ${work}; this evaluation may use a part)`;
   }
 
   get spent(): number {

@@ -6,7 +6,6 @@ import { numberOf } from '@anneal/python/values/number.ts';
 import type { PartialValue } from '../evaluate/unknown.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
 import { type Reason, stated, why } from '../evaluate/reason.ts';
-import type { EvaluationLimits } from '../yaql/call.ts';
 
 /** The values outside the arguments that a function can read. */
 export interface Scope {
@@ -20,8 +19,6 @@ export interface Scope {
   readonly strict?: boolean;
   /** The time of the request, which a property with the constraint `expiration` must be after. */
   readonly now?: Date | undefined;
-  /** Limits of a yaql expression; Heat's when absent. */
-  readonly yaql?: EvaluationLimits;
   /** In a nested template: a part of the resource that the nested stack implements. Undefined when not nested. */
   facade?(part: 'metadata' | 'deletion_policy' | 'update_policy'): Json | undefined;
   /** Result of `get_resource`; undefined while the resource does not exist. */
@@ -38,8 +35,8 @@ export interface Scope {
    * attribute. An error quotes no such value. The origin decides, not the text: a short secret occurs in any text.
    */
   isHidden?(expression: Expression): boolean;
-  /** Work budget of a whole stack. Without it, each evaluation has its own. */
-  readonly work?: EvaluationWork;
+  /** Work budget, of a whole stack or of this evaluation, with the operator's limits. */
+  readonly work: EvaluationWork;
 }
 
 /** A function of the language. */

@@ -4,6 +4,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { describe, expect, it } from 'vitest';
 import { compiled } from '../testing/types-and-compile.ts';
 import { evaluate, type Scope } from '../evaluate.ts';
+import { EvaluationWork } from '../evaluate/work.ts';
 
 /** The result of each function in a version. A row without `is` is refused. */
 interface Row {
@@ -22,6 +23,7 @@ function run(version: string, value: string): { is?: unknown } {
   const output = plan.outputs['o'];
   const scope: Scope = {
     templateVersion: plan.template_version,
+      work: new EvaluationWork(),
     parameter: (name) => plan.parameters[name]?.value,
     lacks: (name) => !Object.hasOwn(plan.parameters, name),
     reference: () => undefined,

@@ -5,6 +5,7 @@ import { evaluate } from '../evaluate.ts';
 import { yaqlRows } from '../yaql/library/library.ts';
 import { exampleScope, functionRows } from './reference.ts';
 import { functions } from './table.ts';
+import { EvaluationWork } from '../evaluate/work.ts';
 
 const { parameters, references, attributes } = exampleScope;
 
@@ -25,6 +26,7 @@ function valueOf(version: string, call: JsonObject, stands: string): unknown {
     value &&
     evaluate(value, {
       templateVersion: version,
+      work: new EvaluationWork(),
       parameter: (name) => plan.parameters[name]?.value,
       reference: (name) => (name === 'server' ? references.server : undefined),
       attribute: (name) =>

@@ -5,6 +5,7 @@
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Version } from '../syntax/version.ts';
+import { defaultEvaluation, limitSettings } from '../limits.ts';
 
 /** The documentation of a function, with the versions that know it. */
 export interface FunctionRow {
@@ -304,7 +305,7 @@ export const functionRows: readonly FunctionRow[] = [
     takes: '`{expression, data}`; the data is `$.data`',
     oddities: [
       'a missing key is an error; `$.data.get(key)` gives null instead',
-      'lists over 200 items and values over 10,000 bytes are refused unless the operator allows more',
+      `lists over ${defaultEvaluation.elements} items and values over ${defaultEvaluation.memory} bytes are refused unless the operator sets \`${limitSettings.elements}\` (Heat's limit_iterators) and \`${limitSettings.memory}\` (memory_quota) higher`,
       '`str(true)` is `true`, `1/2` is 0',
       '`now()` and `random()` are refused, because a value must not change between evaluations; a time without a zone is UTC',
     ],

@@ -1,7 +1,7 @@
 /** `yaql`: evaluates a YAQL expression on data. The engine is in `../yaql/`. */
 import { type Reason, stated, why } from '../evaluate/reason.ts';
 import { isPlainObject } from '@anneal/python/yaml/node.ts';
-import { evaluateYaql, heatLimits, parseYaql, type Tree, YaqlFault } from '../yaql/yaql.ts';
+import { evaluateYaql, parseYaql, type Tree, YaqlFault } from '../yaql/yaql.ts';
 import { mapArgument, type TemplateFunction, wrong, wrongForm } from './function.ts';
 
 /**
@@ -24,7 +24,7 @@ function parse(expression: string): Tree {
 export const yaql: TemplateFunction = {
   name: 'yaql',
   program: 'expression',
-  evaluate(argument, scope, work) {
+  evaluate(argument, _scope, work) {
     const form = why`"yaql" syntax should be {expression: <expression>, data: <map>}`;
     if (!isPlainObject(argument)) return wrongForm(why`Arguments to "yaql" must be a map.`);
     const { expression } = mapArgument(argument, 'yaql', ['expression']);
@@ -41,7 +41,7 @@ export const yaql: TemplateFunction = {
       return wrongForm(why`Bad expression ${placed(error)}`);
     }
     try {
-      return evaluateYaql({ tree, data: { data }, limits: scope.yaql ?? heatLimits, work });
+      return evaluateYaql({ tree, data: { data }, work });
     } catch (error) {
       if (!(error instanceof YaqlFault)) throw error;
       return wrong(placed(error));

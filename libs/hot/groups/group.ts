@@ -40,7 +40,7 @@ export function payForMembers(
 ): void {
   // These hold a part per member, so each member gets only its own part.
   const { servers: _, resources: __, ...shared } = properties;
-  const definition = new EvaluationWork(Infinity);
+  const definition = new EvaluationWork(undefined, { most: Infinity });
   definition.look(shared);
   work.spend(count * (workAMember + definition.spent));
 }

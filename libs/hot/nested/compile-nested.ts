@@ -245,7 +245,7 @@ const hasMembers = ({ resources }: JsonObject): boolean =>
 
 /** Converts the properties to the types of the template's parameters. */
 function fitted(
-  { resource, type, properties, hidden, unknown = new Set() }: CompileNested,
+  { resource, type, properties, hidden, unknown = new Set(), work }: WithWork,
   template: NestedTemplate,
   mistakes: Mistakes,
 ): JsonObject {
@@ -259,6 +259,7 @@ function fitted(
     type: template.type,
     scope: {
       templateVersion: template.read.version,
+      work,
       parameter: () => undefined,
       reference: () => undefined,
       attribute: () => undefined,

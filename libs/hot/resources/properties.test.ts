@@ -2,9 +2,11 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { describe, expect, it } from 'vitest';
 import { compareProperties, resolveProperties } from './properties.ts';
+import { EvaluationWork } from '../evaluate/work.ts';
 
 const scope = {
   templateVersion: '2018-08-31',
+  work: new EvaluationWork(),
   parameter: () => undefined,
   reference: () => undefined,
   attribute: () => undefined,

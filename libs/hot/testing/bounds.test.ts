@@ -7,12 +7,15 @@ import { Pattern } from '@anneal/python/pattern/pattern.ts';
 import { knownTypes } from '../types/known.ts';
 import { compiled, mistakesOf } from './types-and-compile.ts';
 import { EvaluationWork } from '../evaluate/work.ts';
+import { defaultEvaluation } from '../limits.ts';
 
 const template = (value: string): string =>
   `heat_template_version: 2018-08-31\nparameters: {big: {type: json, default: []}}\noutputs:\n  o:\n    value: ${value}\n`;
 
+const workOf = (work: number): EvaluationWork => new EvaluationWork({ ...defaultEvaluation, work });
+
 /** Evaluates a value with a large parameter. */
-function valueOf(value: string, big: Json, work = new EvaluationWork(500_000)): Json | Unknown {
+function valueOf(value: string, big: Json, work = workOf(500_000)): Json | Unknown {
   const plan = compiled(template(value));
   if (Array.isArray(plan)) throw new AnnealError('InvalidTemplate', plan[0]?.message ?? '', { mistakes: plan });
   const output = plan.outputs['o'];
@@ -70,17 +73,17 @@ describe('the work of one evaluation', () => {
     ],
     ['an expression that never ends', "{yaql: {expression: 'generate(1, true, $ + 1).len()', data: {}}}", null, 'yaql'],
   ])('is bounded: %s', (_, value, big, at) => {
-    const { mistakes } = refusal(() => valueOf(value, big, new EvaluationWork(100_000)));
+    const { mistakes } = refusal(() => valueOf(value, big, workOf(100_000)));
     expect(mistakes?.[0]).toMatchObject({ line: 5, column: expect.any(Number) as number });
     expect(mistakes?.[0]?.path.split('.').at(-1)).toBe(at);
   });
 
   it('counts for a whole stack, whichever function comes last', () => {
-    const work = new EvaluationWork(5000);
+    const work = workOf(5000);
     const once = (): unknown => valueOf("{list_join: [',', {get_param: big}]}", many(500), work);
     expect(once()).toBe(many(500).join(','));
     expect(refusal(() => Array.from({ length: 5 }, once)).message).toMatch(
-      /^outputs\.o\.value\.list_join\S*: "\w+" takes too much work: everything in one stack and the stacks in it may make and read 5000/,
+      /^outputs\.o\.value\.list_join\S*: "\w+" takes too much work: everything in one stack and the stacks in it may make and read 5000 .*\(the limit is ANNEAL_EVALUATION_WORK\)/,
     );
   });
 });

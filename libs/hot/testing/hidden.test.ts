@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { compile } from '../compile.ts';
 import { resolveProperties } from '../resources/properties.ts';
 import { mistakesOf, planOf, types } from './types-and-compile.ts';
+import { EvaluationWork } from '../evaluate/work.ts';
 
 /** A search for a text as short as this would find it anywhere, so the evaluation must not write it. */
 const secret = 'Zq';
@@ -160,6 +161,7 @@ resources:
     type: { type: 'T', properties: { wait_secs: { type: 'Number' }, value: { type: 'String' } }, attributes: {} },
     scope: {
       templateVersion: '2018-08-31',
+      work: new EvaluationWork(),
       parameter: () => undefined,
       reference: () => 'a',
       attribute: () => ({ value: secret }),

@@ -8,6 +8,7 @@ import { formatText } from '../tooling/format.ts';
 import { functions } from '../functions/table.ts';
 import { compiled } from './types-and-compile.ts';
 import { EvaluationWork } from '../evaluate/work.ts';
+import { defaultEvaluation } from '../limits.ts';
 
 const versions = ['2013-05-23', '2014-10-16', '2015-10-15', '2016-10-14', '2017-09-01', '2018-08-31', '2021-04-16'];
 const scalars = [
@@ -67,7 +68,7 @@ const scope = (version: string) => ({
   parameter: (name: string) => (name === 'p' ? ['x', { a: 1 }] : undefined),
   reference: () => 'id',
   attribute: () => ({ a: [1, { b: null }], show: {} }),
-  work: new EvaluationWork(50_000),
+  work: new EvaluationWork({ ...defaultEvaluation, work: 50_000 }),
 });
 
 describe('a random document', () => {

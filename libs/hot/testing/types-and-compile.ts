@@ -8,6 +8,7 @@ import { evaluate, type Scope, type Unknown } from '../evaluate.ts';
 import { configurationTypes } from '../types/configuration.ts';
 import { provisioningTypes } from '../types/provisioning.ts';
 import { schedulingTypes } from '../types/scheduling.ts';
+import { EvaluationWork } from '../evaluate/work.ts';
 
 /** The types that the services serve. */
 export const types = [...schedulingTypes, ...provisioningTypes, ...configurationTypes];
@@ -58,6 +59,7 @@ export function valueOf(
   const plan = planOf(lines.join('\n'), { parameters, ...more });
   const scope: Scope = {
     templateVersion: plan.template_version,
+    work: new EvaluationWork(),
     parameter: (name) => plan.parameters[name]?.value,
     reference: (name) => resources[name]?.id,
     attribute: (name) => resources[name]?.attributes,

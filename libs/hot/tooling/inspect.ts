@@ -17,7 +17,8 @@ export interface Examined {
 
 /** Examines a template, or reports its mistakes. */
 export function examine({
-  work = new EvaluationWork(),
+  limits,
+  work = new EvaluationWork(limits),
   ...given
 }: CompileParameters): Examined | { readonly mistakes: Mistake[] } {
   const options = { ...given, work };

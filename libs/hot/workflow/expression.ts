@@ -7,6 +7,7 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import { isExact } from '@anneal/python/values/number.ts';
 import { toRecord } from '@anneal/python/values/record.ts';
 import { EvaluationWork } from '../evaluate/work.ts';
+import { type EvaluationLimits, limitSettings } from '../limits.ts';
 import { evaluateYaql, parseYaql, YaqlFault, type Tree } from '../yaql/yaql.ts';
 
 /** The values that an expression reads. The functions are `task('name')`, `env()`, `execution()`, `global('name')`. */
@@ -25,9 +26,15 @@ export type EvaluatedInWorkflow =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly expression: string; readonly message: string };
 
-/** Work of one value: about 20 ms of one core. */
-const workOfValue = 50_000;
-const limits = { iterators: 10_000, memory: 4_000_000 };
+/** The part of the operator's limit that one value may use, because no worker takes it: about 20 ms of one core. */
+const workOfValue = 1 / 100;
+/** A workflow takes more than a template by default. A greater limit of the operator counts here, too. */
+const least = { elements: 10_000, memory: 4_000_000 };
+
+function limitsOf({ elements, memory, work }: EvaluationLimits): EvaluationLimits {
+  const greater = (limit: number, other: number): number => (limit < 0 ? limit : Math.max(limit, other));
+  return { elements: greater(elements, least.elements), memory: greater(memory, least.memory), work };
+}
 
 /** The parts of a text: literal texts and expressions in turn. Undefined when an expression has no end. */
 function partsOf(text: string): { literals: string[]; expressions: string[] } | undefined {
@@ -79,15 +86,23 @@ function treeOf(expression: string): Tree {
 }
 
 /** Evaluates all expressions in a value, also those in its maps and lists. Never throws for a wrong expression. */
-export function evaluateInWorkflow(value: Json, scope: WorkflowScope): EvaluatedInWorkflow {
-  const work = new EvaluationWork(workOfValue);
+export type EvaluateInWorkflow = (value: Json, scope: WorkflowScope) => EvaluatedInWorkflow;
+
+/** Evaluates with the limits of the operator. */
+export function workflowEvaluation(given: EvaluationLimits): EvaluateInWorkflow {
+  const limits = limitsOf(given);
+  return (value, scope) => evaluateWithin(value, scope, limits);
+}
+
+function evaluateWithin(value: Json, scope: WorkflowScope, limits: EvaluationLimits): EvaluatedInWorkflow {
+  const most = limits.work * workOfValue;
+  const work = new EvaluationWork(limits, { most });
   let at = '';
   const evaluate = (expression: string): Json => {
     at = expression;
     const result = evaluateYaql({
       tree: treeOf(expression),
       data: scope.data,
-      limits,
       work,
       functions: functionsOf(scope),
     });
@@ -99,7 +114,7 @@ export function evaluateInWorkflow(value: Json, scope: WorkflowScope): Evaluated
     if (!(error instanceof YaqlFault)) throw error;
     const isLong = error.message.includes('too much work');
     const message = isLong
-      ? `takes too much work: one value of a workflow may make ${workOfValue} values`
+      ? `takes too much work: one value of a workflow may make ${most} values (a hundredth of ${limitSettings.work}, ${limits.work})`
       : error.message;
     return { ok: false, expression: at, message };
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { evaluateInWorkflow } from './expression.ts';
+import { defaultEvaluation } from '../limits.ts';
+import { workflowEvaluation } from './expression.ts';
 import { parseActions } from './ad-hoc.ts';
 import { parseWorkflows, workflowFrom } from './parse.ts';
 
@@ -214,7 +215,7 @@ describe('an expression', () => {
     globals: { g: 7 },
     task: (name: string | undefined) => ({ name: name ?? 'current', result: [1] }),
   };
-  const valueOf = (value: string) => evaluateInWorkflow(value, scope);
+  const valueOf = (value: string) => workflowEvaluation(defaultEvaluation)(value, scope);
 
   it('keeps its type when it is the whole text, and is text among other text', () => {
     expect(valueOf('<% $.a.b %>')).toEqual({ ok: true, value: [1, 2] });
@@ -232,7 +233,19 @@ describe('an expression', () => {
     expect(valueOf('<% $.missing %>')).toMatchObject({ ok: false, expression: '$.missing' });
     expect(valueOf('<% range(0, 9000).select(range(0, 9000).sum()).sum() %>')).toMatchObject({
       ok: false,
-      message: expect.stringContaining('too much work: one value') as unknown,
+      message:
+        'takes too much work: one value of a workflow may make 50000 values (a hundredth of ANNEAL_EVALUATION_WORK, 5000000)',
     });
+  });
+
+  it('takes more than a template, and still more when the operator raises the limits', () => {
+    const long = '<% range(0, 12000) %>';
+    expect(valueOf('<% range(0, 2000).toList().len() %>')).toEqual({ ok: true, value: 2000 });
+    const work = 50_000_000;
+    expect(workflowEvaluation({ ...defaultEvaluation, work })(long, scope)).toMatchObject({
+      message: 'Collection length exceeds 10000 elements (the limit is ANNEAL_YAQL_LIMIT_ITERATORS)',
+    });
+    const raised = workflowEvaluation({ elements: 20_000, memory: -1, work })(long, scope);
+    expect(raised).toMatchObject({ ok: true });
   });
 });

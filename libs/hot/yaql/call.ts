@@ -31,7 +31,7 @@ export interface Call {
 export interface YaqlMachine {
   /** Counts one step (a call or an element) and stops an expression that takes too many. */
   step(): void;
-  /** Budget that pays for the steps, shared with all other evaluation. */
+  /** Budget that pays for the steps, shared with all other evaluation, and the operator's limits. */
   readonly work: EvaluationWork;
   evaluate(tree: SyntaxTree, names: YaqlNames): Value;
   /** Calls a function by name with values. */
@@ -40,7 +40,6 @@ export interface YaqlMachine {
   limited(value: Value): Value;
   /** Refuses a value that needs too much memory. */
   weigh(value: Value): Value;
-  readonly limits: EvaluationLimits;
 }
 
 /** How a function is called. */
@@ -48,14 +47,6 @@ export interface CallOptions {
   readonly method?: boolean;
   readonly names?: YaqlNames;
   readonly named?: ReadonlyMap<string, Value>;
-}
-
-/** The limits of one expression. */
-export interface EvaluationLimits {
-  /** Maximum number of elements of a list, or read from a sequence; -1 is no limit. */
-  readonly iterators: number;
-  /** Maximum size of a value in bytes, as Python counts them; -1 is no limit. */
-  readonly memory: number;
 }
 
 /** One form of a function. */

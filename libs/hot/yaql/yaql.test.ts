@@ -3,7 +3,8 @@ import { array, assert, constantFrom, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { plain } from '@anneal/python/values/exact.ts';
 import { EvaluationWork } from '../evaluate/work.ts';
-import { evaluateYaql, heatLimits, parseYaql, YaqlFault } from './yaql.ts';
+import { evaluateYaql, parseYaql, YaqlFault } from './yaql.ts';
+import { defaultEvaluation, type EvaluationLimits } from '../limits.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 
 /** The result of each expression on the same data. A row without `is` and `set` is refused. */
@@ -16,8 +17,10 @@ const table = JSON.parse(readFileSync(new URL('../testdata/yaql.json', import.me
   rows: [string, Row][];
 };
 
-const run = (expression: string, data: Json = table.data, limits = heatLimits, work = new EvaluationWork()): Json =>
-  plain(evaluateYaql({ tree: parseYaql(expression), data: { data }, limits, work }));
+const run = (expression: string, data: Json = table.data, limits: Partial<EvaluationLimits> = {}): Json => {
+  const work = new EvaluationWork({ ...defaultEvaluation, ...limits });
+  return plain(evaluateYaql({ tree: parseYaql(expression), data: { data }, work }));
+};
 
 const sorted = (items: Json): Json[] =>
   (items as Json[]).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
@@ -47,7 +50,7 @@ describe('an expression', () => {
   ])('always ends: %s', (expression) => {
     const started = performance.now();
     try {
-      run(expression, null, { iterators: -1, memory: -1 }, new EvaluationWork(400_000));
+      run(expression, null, { elements: -1, memory: -1, work: 400_000 });
     } catch (error) {
       expect(error).toBeInstanceOf(YaqlFault);
     }
@@ -55,8 +58,45 @@ describe('an expression', () => {
   });
 
   it('may read more when the limits are raised', () => {
-    expect(() => run('range(300)')).toThrow('exceeds 200');
-    expect(run('range(300).len()', null, { ...heatLimits, iterators: 1000 })).toBe(300);
+    expect(run('range(300).toList().len()', null, { elements: 1000 })).toBe(300);
+    expect(run("('a' * 20000).len()", null, { memory: 1_000_000 })).toBe(20_000);
+    expect(run('(list(1, 2) * 5000).len()', null, { elements: 10_000, memory: 1_000_000 })).toBe(10_000);
+  });
+
+  it.each<[what: string, expression: string, limits: Partial<EvaluationLimits>, message: string]>([
+    ['elements', 'range(300)', {}, 'Collection length exceeds 200 elements (the limit is ANNEAL_YAQL_LIMIT_ITERATORS)'],
+    [
+      'elements of a list',
+      '$.data.select($)',
+      { elements: 2 },
+      'exceeds 2 elements (the limit is ANNEAL_YAQL_LIMIT_ITE',
+    ],
+    ['bytes of a text', "'a' * 20000", {}, 'has over 10000 bytes (the limit is ANNEAL_YAQL_MEMORY_QUOTA)'],
+    ['bytes of a list', 'list(1, 2) * 9', { memory: 99 }, 'has over 99 bytes (the limit is ANNEAL_YAQL_MEMORY_QUOTA)'],
+    [
+      'work',
+      'range(99).len()',
+      { work: 50 },
+      'read 50 values (or 32 characters each) altogether (the limit is ANNEAL_E',
+    ],
+    ['work of a text', "('a' * 1000000000).len()", { memory: -1 }, '(the limit is ANNEAL_EVALUATION_WORK)'],
+    ['work of a list', '(list(1) * 100000000).len()', { memory: -1 }, '(the limit is ANNEAL_EVALUATION_WORK)'],
+  ])('names the setting and the present value when there are too many %s', (_, expression, limits, message) => {
+    expect(() => run(expression, [1, 2, 3], limits)).toThrow(message);
+  });
+
+  it.each([
+    '$.data.select({name => $.name, ports => $.ports.where($ > 80).select(str($))}).len()',
+    'dict($.data.select([$.name, $.ports])).items().where($[1].len() > 1).select($[0]).len()',
+    'let(all => $.data) -> $all.where($.name != null and $.name.len() > 2).orderBy($.name).select($.name).distinct().len()',
+    '$.data.select($.config).aggregate($1.mergeWith($2), {}).keys().len()',
+  ])('takes a list of 10,000 with the limits that TripleO sets: %s', (expression) => {
+    const data = Array.from({ length: 10_000 }, (_, at) => ({
+      name: `service-${at}`,
+      ports: [80, 443],
+      config: { [`key${at % 50}`]: at },
+    }));
+    expect(run(expression, data, { elements: 10_000, memory: 1_000_000 })).toBeGreaterThan(49);
   });
 
   const words =
@@ -66,7 +106,7 @@ describe('an expression', () => {
     assert(
       property(array(word, { maxLength: 14 }), (parts) => {
         try {
-          run(parts.join(''), { a: [1, 'b', { c: null }] }, heatLimits, new EvaluationWork(80_000));
+          run(parts.join(''), { a: [1, 'b', { c: null }] }, { work: 80_000 });
         } catch (error) {
           expect(error).toBeInstanceOf(YaqlFault);
         }

@@ -5,7 +5,7 @@
 import { stated, why } from '../evaluate/reason.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { PatternTooSlow } from '@anneal/python/pattern/pattern.ts';
-import { invokeFunction as callFunction, type CallOptions, type EvaluationLimits, type YaqlMachine } from './call.ts';
+import { invokeFunction as callFunction, type CallOptions, type YaqlMachine } from './call.ts';
 import { valueFromJson, valueToJson } from './convert.ts';
 import { fault } from './fault.ts';
 import { yaqlFunctions } from './library/library.ts';
@@ -14,13 +14,11 @@ import { Moment, TimeSpan } from './library/moment.ts';
 import { YaqlNames } from './names.ts';
 import type { SyntaxTree } from './syntax.ts';
 import { OutOfWork, EvaluationWork } from '../evaluate/work.ts';
+import { bySetting, tooMuchMemory } from '../limits.ts';
 import { Dict, isListing, iterate, valueKind, Once, Rule, SetValue, truth, type Value, View } from './value.ts';
 
 export { parseYaql, type SyntaxTree as Tree } from './syntax.ts';
 export { YaqlFault } from './fault.ts';
-
-/** Heat's defaults, which operators can raise. */
-export const heatLimits: EvaluationLimits = { iterators: 200, memory: 10_000 };
 
 const deepest = 150;
 /** Finding a function and calling it costs as much as making this many values. */
@@ -30,19 +28,17 @@ const workAStep = 4;
 export function evaluateYaql({
   tree,
   data,
-  limits = heatLimits,
   work = new EvaluationWork(),
   functions = {},
 }: {
   tree: SyntaxTree;
   data: Json;
-  limits?: EvaluationLimits;
   work?: EvaluationWork;
   /** Functions of the caller, with at most one argument. They hide those of the library. */
   functions?: Readonly<Record<string, (argument: Json | undefined) => Json>>;
 }): Json {
   const names = new YaqlNames();
-  const machine = new Evaluator(limits, work);
+  const machine = new Evaluator(work);
   try {
     for (const [name, run] of Object.entries(functions)) {
       names.define(name, ([argument]) =>
@@ -63,12 +59,10 @@ export function evaluateYaql({
 }
 
 class Evaluator implements YaqlMachine {
-  readonly limits: EvaluationLimits;
   readonly work: EvaluationWork;
   #depth = 0;
 
-  constructor(limits: EvaluationLimits, work: EvaluationWork) {
-    this.limits = limits;
+  constructor(work: EvaluationWork) {
     this.work = work;
   }
 
@@ -210,7 +204,7 @@ class Evaluator implements YaqlMachine {
   }
 
   limited(value: Value): Value {
-    const most = this.limits.iterators;
+    const most = this.work.limits.elements;
     const size = Array.isArray(value)
       ? value.length
       : value instanceof SetValue
@@ -218,7 +212,8 @@ class Evaluator implements YaqlMachine {
         : value instanceof View && value.kind !== 'values'
           ? value.dict.size
           : undefined;
-    const refuse = (): never => fault(why`Collection length exceeds ${stated(most)} elements`);
+    const refuse = (): never =>
+      fault(why`Collection length exceeds ${stated(most)} elements ${stated(bySetting('elements'))}`);
     if (size !== undefined) {
       this.work.spend(size);
       return most >= 0 && size > most ? refuse() : value;
@@ -238,12 +233,12 @@ class Evaluator implements YaqlMachine {
   }
 
   weigh(value: Value): Value {
-    const { memory } = this.limits;
+    const { memory } = this.work.limits;
     if (typeof value === 'string') this.work.characters(value.length);
     else if (Array.isArray(value)) this.work.spend(value.length);
     if (memory < 0) return value;
     const bytes = typeof value === 'string' ? textBytes(value) : Array.isArray(value) ? 40 + 8 * value.length : 0;
-    return bytes > memory ? fault(why`Expression consumed too much memory`) : value;
+    return bytes > memory ? fault(why`${stated(tooMuchMemory(memory))}`) : value;
   }
 }
 

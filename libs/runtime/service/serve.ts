@@ -100,6 +100,7 @@ export async function startServices(options: ServeOptions): Promise<RunningServi
           gatewayUrl: settings.gatewayUrl,
           dataDirectory,
           region: settings.region,
+          evaluationLimits: { elements: settings.elements, memory: settings.memory, work: settings.work },
           stopping: teardown.stopping,
         },
         values,

@@ -2,6 +2,7 @@
 import type { Bus } from '@anneal/bus/port.ts';
 import type { Mint } from '@anneal/contracts/envelope.ts';
 import type { ServiceName } from '@anneal/contracts/queues.ts';
+import type { EvaluationLimits } from '@anneal/hot/limits.ts';
 import type { Store } from '@anneal/store/port.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -26,6 +27,8 @@ export interface ServiceContext {
   readonly dataDirectory: string;
   /** The region's name in the catalog. */
   readonly region: string;
+  /** The operator's limits for every evaluation of a template or a workflow. */
+  readonly evaluationLimits: EvaluationLimits;
   /** Aborted when the process has to stop. */
   readonly stopping: AbortSignal;
 }

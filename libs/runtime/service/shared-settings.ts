@@ -1,7 +1,35 @@
 /** The settings of every process, whichever services it runs. */
 import { z } from 'zod';
 import { holdsCredentials } from '@anneal/contracts/address.ts';
+import { defaultEvaluation, limitSettings } from '@anneal/hot/limits.ts';
 import { defineSettings } from './settings.ts';
+
+const limit = (fallback: number) => z.coerce.number().int().min(-1).default(fallback);
+
+/** The limits of the evaluation of templates and workflows, which are the same wherever one is evaluated. */
+export const evaluationSettings = defineSettings({
+  elements: {
+    env: limitSettings.elements,
+    schema: limit(defaultEvaluation.elements),
+    meaning:
+      "Maximum number of items of a list that an expression of `yaql` reads; -1 means no limit. Heat's `limit_iterators`; TripleO needs 10000. A workflow may read 10000, or this when it is more.",
+    cost: 'A longer list takes more work, which ANNEAL_EVALUATION_WORK limits.',
+  },
+  memory: {
+    env: limitSettings.memory,
+    schema: limit(defaultEvaluation.memory),
+    meaning:
+      "Maximum size, in bytes, of a text or list that an expression of `yaql` makes; -1 means no limit. Heat's `memory_quota`; TripleO needs 1000000. A workflow may make 4000000, or this when it is more.",
+    cost: 'Each evaluation may take several times this much memory.',
+  },
+  work: {
+    env: limitSettings.work,
+    schema: z.coerce.number().int().min(10_000).default(defaultEvaluation.work),
+    meaning:
+      'Maximum number of values that the compilation of a template with its nested stacks, the evaluation of one resource, or that of the outputs of one stack may make and read. A preview may use a tenth of it, a value of a workflow a hundredth.',
+    cost: '5000000 take 1 to 2 s of one core.',
+  },
+});
 
 /** The settings that every service has. */
 export const sharedSettings = defineSettings({
@@ -91,4 +119,5 @@ export const sharedSettings = defineSettings({
     schema: z.string().optional(),
     meaning: 'For tests of recovery: `<fault point>:<kill|throw>[:<nth time>]`.',
   },
+  ...evaluationSettings,
 });

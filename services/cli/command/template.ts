@@ -1,6 +1,6 @@
 /** `anneal template …`: works without a server. `validate` asks a server if it can reach one. */
 import { isObject } from '@anneal/contracts/json.ts';
-import { defaultDepth } from '@anneal/hot/limits.ts';
+import { defaultDepth, limitSettings } from '@anneal/hot/limits.ts';
 import { errorMark, unknownMark } from '@anneal/hot/render.ts';
 import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
@@ -49,7 +49,11 @@ const withInputs = <const Usage extends string>(noun: Command, name: Usage, desc
     .option('-P, --parameter <name=json>', 'value of a parameter; may be repeated', collect, [])
     .option('--files <file>', 'JSON file with the contents of the files that the template refers to, by name')
     .option('--stack-name <name>', 'value of OS::stack_name', 'stack')
-    .option('--max-depth <levels>', 'maximum number of levels of nested stacks', wholeNumber, defaultDepth);
+    .option(
+      '--max-depth <levels>',
+      `maximum number of levels of nested stacks (default: ${limitSettings.maxDepth}, or ${defaultDepth})`,
+      wholeNumber,
+    );
 const strictly = () =>
   new Option('--strict', 'also refuse what Heat ignores: paths that do not exist, nulls that become empty strings');
 

@@ -6,13 +6,17 @@ import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { parseJsonText } from '@anneal/python/values/json-text.ts';
 import { render, type RenderParameters } from '@anneal/hot/render.ts';
+import { offlineLimits, type OfflineLimits } from './limits.ts';
 import { offlineStack, textsOf } from './load.ts';
 
-export function renderLine(line: string, { strict = false }: { strict?: boolean } = {}): JsonObject {
+export function renderLine(
+  line: string,
+  { strict = false, limits = offlineLimits({}) }: { strict?: boolean; limits?: OfflineLimits } = {},
+): JsonObject {
   const { id, parameters } = readCase(line);
   if (Array.isArray(parameters)) return { id, errors: parameters as unknown as Json };
   try {
-    const answer = render({ ...parameters, strict });
+    const answer = render({ ...parameters, ...limits, strict });
     return 'rendered' in answer ? { id, ...answer.rendered } : { id, errors: answer.mistakes as unknown as Json };
   } catch (error) {
     // A defect in one case must not leave the other cases without an answer.

@@ -14,7 +14,7 @@ export interface InspectOptions extends OfflineOptions {
 }
 
 async function load(file: string, options: InspectOptions, context: CliContext): Promise<Examined> {
-  const examined = examine(await loadTemplate(file, options, context.cwd));
+  const examined = examine(await loadTemplate(file, options, context));
   if ('mistakes' in examined) return refuse(examined.mistakes, options.output, context);
   printWarnings(context.output, examined.warnings, file);
   return examined;

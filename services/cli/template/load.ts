@@ -5,7 +5,9 @@ import { parseJsonText } from '@anneal/python/values/json-text.ts';
 import type { RenderParameters } from '@anneal/hot/render.ts';
 import { knownTypes } from '@anneal/hot/types/known.ts';
 import { readText } from '../command/files.ts';
+import type { CliContext } from '../context.ts';
 import { readBundle, readPairs, type LargestRequest } from '../command/options.ts';
+import { offlineLimits } from './limits.ts';
 
 export interface OfflineOptions {
   readonly environment: readonly string[];
@@ -24,11 +26,11 @@ export interface OfflineOptions {
 /** The assumed stack of every offline command. */
 export const offlineStack = { stackName: 'stack', stackId: '', projectId: 'project', types: knownTypes };
 
-/** @throws AnnealError InvalidRequest when a file or an argument cannot be read; TooLarge for more than `bodyLimit` */
+/** @throws AnnealError InvalidRequest when a file, an argument or a setting is wrong; TooLarge for more than `bodyLimit` */
 export async function loadTemplate(
   file: string,
   options: OfflineOptions & { readonly bodyLimit?: LargestRequest | undefined },
-  cwd: string,
+  { cwd, environment: settings }: Pick<CliContext, 'cwd' | 'environment'>,
 ): Promise<RenderParameters> {
   const { environment, files, attributes, stackName, strict, maxDepth, bodyLimit } = options;
   const read =
@@ -39,8 +41,9 @@ export async function loadTemplate(
     ...offlineStack,
     ...(stackName !== undefined && { stackName }),
     ...(strict && { strict }),
-    now: new Date(),
-    maxDepth,
+      now: new Date(),
+      ...offlineLimits(settings),
+      ...(maxDepth !== undefined && { maxDepth }),
     ...read,
     ...(files !== undefined && { files: await readTexts(files, cwd) }),
     ...(attributes !== undefined && { attributes: await readObject(attributes, cwd) }),

@@ -8,6 +8,7 @@ import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit.ts';
 import { printWarnings } from '../print/warning.ts';
 import { renderLine } from './batch.ts';
+import { offlineLimits } from './limits.ts';
 import { loadTemplate, type OfflineOptions } from './load.ts';
 
 export interface RenderOptions extends OfflineOptions {
@@ -27,7 +28,7 @@ export async function renderTemplate(
       'No template given: name a template file, or give --batch with a file of cases',
     );
   const { output } = options;
-  const answer = await loadTemplate(file, options, context.cwd).then(render, (error: unknown) => {
+  const answer = await loadTemplate(file, options, context).then(render, (error: unknown) => {
     if (output !== 'json' || !(error instanceof AnnealError)) throw error;
     return { mistakes: error.mistakes ?? [{ code: error.code, message: error.message, path: '' }] };
   });
@@ -48,13 +49,15 @@ export function refuse(mistakes: readonly Mistake[], format: string, context: Cl
   throw new CommanderError(exitCodes.refused, 'anneal.template.refused', 'refused');
 }
 
-async function renderBatch(file: string, strict: boolean, { output, cwd, interrupt }: CliContext): Promise<void> {
+async function renderBatch(file: string, strict: boolean, context: CliContext): Promise<void> {
+  const { output, cwd, environment, interrupt } = context;
+  const limits = offlineLimits(environment);
   const path = pathOf(file, cwd);
   if (file !== '-') await refuseFolder(path);
   const input = file === '-' ? process.stdin.setEncoding('utf8') : createReadStream(path, 'utf8');
   for await (const line of linesOf(input)) {
     interrupt.throwIfAborted();
-    if (line.trim() !== '') output.line(oneLine(JSON.stringify(renderLine(line, { strict }))));
+    if (line.trim() !== '') output.line(oneLine(JSON.stringify(renderLine(line, { strict, limits }))));
   }
 }
 

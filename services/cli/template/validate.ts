@@ -4,9 +4,6 @@
  */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { mistakeSchema } from '@anneal/contracts/failure.ts';
-import { bundleBody, type TemplateBundle } from '@anneal/client/stacks.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
-import { defaultRequestBytes, requestSetting } from '@anneal/hot/limits.ts';
 import { validate } from '@anneal/hot/validate.ts';
 import { builtInTypes } from '@anneal/hot/types/served.ts';
 import { examine } from '@anneal/hot/tooling/inspect.ts';
@@ -29,9 +26,8 @@ export interface ValidateOptions extends InspectOptions {
 /** Prints the result in Heat's form. */
 export async function validateTemplateFile(file: string, options: ValidateOptions, context: CliContext) {
   const client = options.offline ? undefined : await ifReachable(context, () => context.client());
-  const bodyLimit = client ? bodyLimitOf(context) : () => Promise.resolve(defaultRequestBytes);
-  const loaded = await loadTemplate(file, { ...options, bodyLimit }, context.cwd);
-  if (!client) refuseLarge(bundleOf(loaded), loaded.parameters);
+  // Without a server nothing is sent, so the limit of a request does not apply.
+  const loaded = await loadTemplate(file, { ...options, bodyLimit: client && bodyLimitOf(context) }, context);
   // Validate locally for `strict`, which no server supports.
   if (!client || options.strict) {
     const validated = validate(loaded);
@@ -47,16 +43,6 @@ export async function validateTemplateFile(file: string, options: ValidateOption
   const { Warnings: warnings, ...shown } = answer;
   if (!options.strict) printWarnings(context.output, z.array(mistakeSchema).optional().parse(warnings), file);
   return shown;
-}
-
-/** The size of the request that a create sends. @throws AnnealError TooLarge */
-function refuseLarge(bundle: TemplateBundle, parameters: JsonObject = {}): void {
-  const size = Buffer.byteLength(JSON.stringify({ ...bundleBody(bundle), parameters }));
-  if (size <= defaultRequestBytes) return;
-  throw new AnnealError(
-    'TooLarge',
-    `A request with this template, its environments and files has ${size} bytes; a server accepts ${defaultRequestBytes} bytes unless an operator raises ${requestSetting}.`,
-  );
 }
 
 function bundleOf({ template, environments = [], files = {} }: CompileParameters) {

@@ -38,7 +38,7 @@ export function compileSelection(text: string): (host: SelectableHost) => boolea
   try {
     const tree = parseYaql(toYaql(text));
     return ({ id, name, status, facts }) => {
-      const work = new EvaluationWork(workAHost);
+      const work = new EvaluationWork(undefined, { most: workAHost });
       try {
         return evaluateYaql({ tree, data: { id, name, status, facts }, work }) === true;
       } catch (error) {

@@ -5,7 +5,8 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { Resolution, Tools } from '@anneal/convergence/protocol.ts';
 import { referencesOf } from '@anneal/hot/resources/references.ts';
-import { Abandoned, mostWork, EvaluationWork } from '@anneal/hot/evaluate/work.ts';
+import { Abandoned, EvaluationWork } from '@anneal/hot/evaluate/work.ts';
+import type { EvaluationLimits } from '@anneal/hot/limits.ts';
 import { type Heavy, type HeavyTask, NeedsWorker } from './heavy.ts';
 import type { Peer } from './sealing.ts';
 import type { SizeLimits } from '@anneal/convergence/size-limits.ts';
@@ -20,9 +21,6 @@ export interface Evaluated {
 const workInLoop = 20_000;
 /** Added for each resource of a step: the work that one resource usually takes. */
 const workAResource = 200;
-/** Limits in a worker: for one resource, and for one read of the outputs. */
-const workOfResource = mostWork / 10;
-const workOfOutputs = mostWork / 5;
 
 /** Drops times and versions, because they differ in the second try of a step. */
 const readable = (peer: ResourceDocument): ResourceDocument => {
@@ -40,12 +38,15 @@ export function createBounds({
   heavy,
   typeOf,
   sizes,
+  limits,
   resolve,
 }: {
   /** Holds the results of workers. Undefined inside a worker, which has no smaller limit for the event loop. */
   heavy: Pick<Heavy, 'resultOf'> | undefined;
   typeOf: (type: string) => ResourceType | undefined;
   sizes: SizeLimits;
+  /** In a worker, one resource or one read of the outputs may use all of them. */
+  limits: EvaluationLimits;
   resolve: (about: Evaluated & { readonly resource: PlanResource }, work: EvaluationWork) => Resolution;
 }) {
   const taskOf = (kind: HeavyTask['kind'], about: Evaluated & { readonly resource?: PlanResource }): HeavyTask => {
@@ -72,9 +73,9 @@ export function createBounds({
 
   /** Runs within the limit of the event loop. Beyond it, uses the result of a worker, or throws NeedsWorker. */
   const bounded = <T>(kind: HeavyTask['kind'], about: Evaluated, { run, failed }: Bounded<T>): T => {
-    if (!heavy) return run(new EvaluationWork(workOfOutputs));
+    if (!heavy) return run(new EvaluationWork(limits));
     try {
-      return run(new EvaluationWork(workInLoop, 'abandon'));
+      return run(new EvaluationWork(limits, { most: workInLoop, whenSpent: 'abandon' }));
     } catch (error) {
       if (!(error instanceof Abandoned)) throw error;
     }
@@ -91,9 +92,9 @@ export function createBounds({
     return {
       unresolved,
       resolve(about) {
-        if (!heavy) return resolve(about, new EvaluationWork(workOfResource));
+        if (!heavy) return resolve(about, new EvaluationWork(limits));
         left += workAResource;
-        const work = new EvaluationWork(left, 'abandon');
+        const work = new EvaluationWork(limits, { most: left, whenSpent: 'abandon' });
         try {
           const found = resolve(about, work);
           left -= work.spent;

@@ -4,6 +4,7 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { knownTypes } from '@anneal/hot/types/known.ts';
 import { createSecrets } from '@anneal/runtime/secrets/secrets.ts';
 import { createEvaluation } from './evaluation.ts';
+import { defaultEvaluation } from '@anneal/hot/limits.ts';
 
 const key = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
 const moment = { now: 0, entropy: key(0), sources: new Map() };
@@ -15,6 +16,7 @@ it('the evaluation finds no change in a property whose secret has an older key o
     secrets,
     typeOf: () => undefined,
     sizes: { value: size, resource: size, stack: size },
+    limits: defaultEvaluation,
   });
   const tools = evaluation.toolsAt({ moment, graceMs: 0, limit: 1 });
   const compare = (before: JsonObject, after: JsonObject) => tools.compare({ type: 'OS::Test', before, after }).verdict;
@@ -32,6 +34,7 @@ describe('facts about a type', () => {
       secrets: createSecrets([key(1)]),
       typeOf: (type) => types.find((each) => each.type === type),
       sizes: { value: size, resource: size, stack: size },
+      limits: defaultEvaluation,
     }).toolsAt({ moment, graceMs: 0, limit: 1 });
 
   it('come from the description that its provider announces', () => {

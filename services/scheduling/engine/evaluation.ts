@@ -10,6 +10,8 @@ import type { ResourceDocument, StackDocument } from '@anneal/convergence/docume
 import type { PreviewTools } from '@anneal/convergence/preview/preview.ts';
 import type { Comparison, QueuePlace, Tools } from '@anneal/convergence/protocol.ts';
 import { evaluate, unknown } from '@anneal/hot/evaluate.ts';
+import { EvaluationWork } from '@anneal/hot/evaluate/work.ts';
+import type { EvaluationLimits } from '@anneal/hot/limits.ts';
 import { sourcesDiffer } from '@anneal/hot/nested/sources.ts';
 import { compareProperties } from '@anneal/hot/resources/properties.ts';
 import { referencesOf } from '@anneal/hot/resources/references.ts';
@@ -64,17 +66,19 @@ export function createEvaluation(parameters: {
   secrets: Secrets;
   typeOf: (type: string) => ResourceType | undefined;
   sizes: SizeLimits;
+  limits: EvaluationLimits;
   /** Holds the results of workers. Absent inside a worker, which has no smaller limit for the event loop. */
   heavy?: Pick<Heavy, 'resultOf'>;
 }): Evaluation {
-  const { secrets, typeOf, sizes, heavy } = parameters;
+  const { secrets, typeOf, sizes, limits, heavy } = parameters;
   const types = new TypeDefinitions(typeOf);
   const sealing = createSealing({ secrets, servedBy: (resource) => types.servedBy(resource) });
-  const tools = { ...sealing, secrets, types, sizes };
+  const tools = { ...sealing, secrets, types, sizes, limits };
   const { bounded, resolving } = createBounds({
     heavy,
     typeOf,
     sizes,
+    limits,
     resolve: (about, work) => resolveResource(tools, about, work),
   });
   const compare: Tools['compare'] = (change) => compareIn({ types, secrets }, change);
@@ -111,7 +115,7 @@ export function createEvaluation(parameters: {
     written(expression, { plan, stack }) {
       if (!expression) return {};
       const about = { plan, stack, peer: () => undefined };
-      const value = evaluate(expression, scopeOf(tools, about));
+      const value = evaluate(expression, scopeOf(tools, about, new EvaluationWork(limits)));
       return value === unknown ? {} : sealing.sealParts(expression, value, about);
     },
     outputs: (about) =>

@@ -2,11 +2,17 @@ import { resourceAct, stackResources, stackShow } from '@anneal/contracts/calls/
 import type { Expression, Plan } from '@anneal/contracts/plan.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { defaultEvaluation, type EvaluationLimits } from '@anneal/hot/limits.ts';
+import { createTestContext } from '@anneal/runtime/testing.ts';
 import { callOf, literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';
 
 let harness: Harness;
+const openWith = async (limits: Partial<EvaluationLimits>): Promise<Harness> => {
+  const evaluationLimits = { ...defaultEvaluation, ...limits };
+  return openHarness({ context: await createTestContext({ name: 'scheduling', evaluationLimits }) });
+};
 beforeEach(async () => {
-  harness = await openHarness();
+  harness = await openWith({ work: 1_000_000 });
 });
 afterEach(() => harness.dispose());
 
@@ -185,5 +191,43 @@ describe('an expensive evaluation', () => {
       error: expect.stringContaining('too much work') as string,
     });
     expect(found[1]).toMatchObject({ key: 'o1', value: 1 });
+  });
+});
+
+describe('the limits of an evaluation', () => {
+  /** Within the loop: one list. In a worker: each of its elements is visited. */
+  const ofList = (expression: string): Expression =>
+    callOf('yaql', { expression, data: Array.from({ length: 10_000 }, (_, at) => ({ name: `n${at}` })) });
+  const short = callOf('yaql', { expression: 'range(300)', data: {} });
+  const long = ofList('$.data.where($.name != null).select($.name).toList().len()');
+
+  it('are named by a failed resource and a failed output, on the event loop and in a worker', async () => {
+    const plan = planWith([resource('light', { value: literal(1) })], {
+      outputs: outputs([short, heavy, ofList('$.data.select(1)')]),
+    });
+    const { id } = await harness.create('named', plan);
+    const { outputs: shown = [] } = await harness.settled(id);
+    const elements = 'Collection length exceeds 200 elements (the limit is ANNEAL_YAQL_LIMIT_ITERATORS)';
+    expect(shown[0]?.error).toContain(elements);
+    const memory = 'has over 10000 bytes (the limit is ANNEAL_YAQL_MEMORY_QUOTA)';
+    expect(shown[2]?.error).toContain(memory);
+    const failed = await harness.create('failed', planWith([resource('r', { value: long })]));
+    expect((await harness.settled(failed.id)).reason).toContain(memory);
+    const endlessly = await harness.create('endless', planWith([resource('r', { value: endless })]));
+    expect((await harness.settled(endlessly.id)).reason).toContain('(the limit is ANNEAL_EVALUATION_WORK)');
+  });
+
+  it('are those of the operator in properties and outputs, on the event loop and in a worker', async () => {
+    await harness.dispose();
+    harness = await openWith({ elements: 10_000, memory: 1_000_000 });
+    const plan = planWith([resource('short', { value: short }), resource('long', { value: long })], {
+      outputs: outputs([short, long, callOf('get_attr', 'long', 'value')]),
+    });
+    const { id } = await harness.create('raised', plan);
+    const view = await harness.settled(id);
+    expect(view).toMatchObject({ action: 'CREATE', status: 'COMPLETE' });
+    expect(view.outputs?.map(({ value }) => (Array.isArray(value) ? value.length : value))).toEqual([
+      300, 10_000, 10_000,
+    ]);
   });
 });

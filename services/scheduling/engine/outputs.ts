@@ -17,7 +17,7 @@ type Outputs = NonNullable<StackView['outputs']>;
 /** The outputs as a client sees them; a failed one has its error. @throws Abandoned when they take more than the work. */
 export function shownOutputs(tools: OutputTools, about: Evaluated, work: EvaluationWork): Outputs {
   const lacks = (name: string): boolean => !Object.hasOwn(about.plan.parameters, name);
-  const read = outputsWithin(tools.sizes, { ...scopeOf(tools, about), lacks, work });
+  const read = outputsWithin(tools.sizes, { ...scopeOf(tools, about, work), lacks });
   return Object.values(about.plan.outputs).map(({ name, value, description = '' }) => {
     try {
       const found = read(name, value);

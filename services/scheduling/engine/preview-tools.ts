@@ -5,20 +5,27 @@ import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { PreviewTools } from '@anneal/convergence/preview/preview.ts';
 import { unknown } from '@anneal/hot/evaluate.ts';
 import { EvaluationWork } from '@anneal/hot/evaluate/work.ts';
+import type { EvaluationLimits } from '@anneal/hot/limits.ts';
 import { opened } from '@anneal/hot/groups/open.ts';
 import { resolveProperties } from '@anneal/hot/resources/properties.ts';
 import { scopeOf, type ScopeTools } from './scope.ts';
 import type { Peer, Sealing } from './sealing.ts';
 
-/** The work that a preview of a stack may take, and the additional work for each of its resources. */
-const [workOfPreview, workAResource] = [500_000, 200];
+/** The part of the operator's limit that a preview of a stack may use, because no worker takes it. */
+const workOfPreview = 1 / 10;
+/** Added for each resource of the stack. */
+const workAResource = 200;
 
 export function createPreviewTools(
-  tools: ScopeTools & Sealing & Pick<PreviewTools, 'compare' | 'replaceFailed' | 'sourcesDiffer'>,
+  tools: ScopeTools &
+    Sealing &
+    Pick<PreviewTools, 'compare' | 'replaceFailed' | 'sourcesDiffer'> & { readonly limits: EvaluationLimits },
   { plan, stack }: { plan: Plan; stack: StackDocument },
 ): PreviewTools {
   // A preview is refused when it takes more work, because no worker continues it.
-  const work = new EvaluationWork(workOfPreview + workAResource * Object.keys(plan.resources).length);
+  const { limits } = tools;
+  const most = limits.work * workOfPreview + workAResource * Object.keys(plan.resources).length;
+  const work = new EvaluationWork(limits, { most });
   return {
     compare: tools.compare,
     replaceFailed: tools.replaceFailed,
@@ -30,7 +37,7 @@ export function createPreviewTools(
     },
     resolve(resource, peer) {
       const whole: Peer = (name) => peer(name)?.resource;
-      const scope = { ...scopeOf(tools, { plan, stack, peer: whole }), work };
+      const scope = scopeOf(tools, { plan, stack, peer: whole }, work);
       const shows = (name: string): boolean => peer(name)?.attributes === true;
       const resolved = resolveProperties({
         resource,

@@ -17,7 +17,7 @@ export function resolveResource(
 ): Resolution {
   const { resource } = about;
   try {
-    const scope = { ...scopeOf(tools, about), work };
+    const scope = scopeOf(tools, about, work);
     const resolved = resolveProperties({ resource, type: tools.types.ofPlanned(resource), scope });
     const refusal = resource.external_id ? undefined : refusalOf(resource.name, resolved);
     if (refusal) return { ok: false, failure: refusal };

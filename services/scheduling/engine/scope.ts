@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import { walk } from '@anneal/hot/evaluate/attribute-path.ts';
 import type { Scope } from '@anneal/hot/evaluate.ts';
+import type { EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Evaluated } from './bounds.ts';
 import { nestedReference } from '../nested/reference.ts';
@@ -24,10 +25,11 @@ export function referenceTo({ types }: Pick<ScopeTools, 'types'>, resource: Reso
   return value ?? nestedReference(resource, project) ?? resource.physical_id ?? resource.name;
 }
 
-export function scopeOf(reads: ScopeTools, { plan, stack, peer }: Evaluated): Scope {
+export function scopeOf(reads: ScopeTools, { plan, stack, peer }: Evaluated, work: EvaluationWork): Scope {
   const { secrets } = reads;
   return {
     templateVersion: plan.template_version,
+    work,
     isHidden: (expression) => reads.readsSecret(expression, { plan, peer }),
     parameter(name) {
       const found = Object.hasOwn(plan.parameters, name) ? plan.parameters[name] : undefined;

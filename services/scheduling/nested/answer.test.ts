@@ -5,11 +5,12 @@ import { emptyPlan } from '@anneal/convergence/state.ts';
 import { createSecrets } from '@anneal/runtime/secrets/secrets.ts';
 import { createEvaluation } from '../engine/evaluation.ts';
 import { type NestedAnswer, nestedResponse } from './answer.ts';
+import { defaultEvaluation } from '@anneal/hot/limits.ts';
 
 const secrets = createSecrets([new Uint8Array(32)]);
 const limit = { bytes: 2000, setting: 'LIMIT' };
 const sizes = { value: limit, resource: limit, stack: limit };
-const evaluation = createEvaluation({ secrets, typeOf: () => undefined, sizes });
+const evaluation = createEvaluation({ secrets, typeOf: () => undefined, sizes, limits: defaultEvaluation });
 const parent = {
   stack_id: 's',
   resource_id: 'n',

@@ -6,7 +6,7 @@ import { resourceCreate, type ResourceRequest } from '@anneal/contracts/resource
 import { executionOfAction, executionStart } from '@anneal/contracts/calls/workflow.ts';
 import { newExecution, type ExecutionDocument, type NewExecution } from '@anneal/convergence/workflow/documents.ts';
 import { startInput } from '@anneal/convergence/workflow/step.ts';
-import { evaluateInWorkflow } from '@anneal/hot/workflow/expression.ts';
+import type { EvaluateInWorkflow } from '@anneal/hot/workflow/expression.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { z } from 'zod';
 import type { WorkflowDefinitions } from './definitions.ts';
@@ -21,6 +21,7 @@ type Start = z.infer<typeof executionStart.data>;
 export interface ExecutionIntake {
   readonly definitions: WorkflowDefinitions;
   readonly now: () => Date;
+  readonly evaluate: EvaluateInWorkflow;
   readonly executions: Pick<Collection<ExecutionDocument>, 'count'>;
   /** The most executions of a project that run, and the setting that says so. */
   readonly limit: { readonly most: number; readonly setting: string };
@@ -105,7 +106,7 @@ async function complete(
     base: Omit<NewExecution, 'workflow' | 'definition' | 'input' | 'created_at'>;
   },
 ): Promise<ExecutionDocument> {
-  const { definitions, now } = intake;
+  const { definitions, evaluate, now } = intake;
   const { workflow, within, given, base } = parts;
   await requireRoom(intake, base.project, workflow);
   const short =
@@ -114,7 +115,7 @@ async function complete(
       : await definitions.find(base.project, `${within}.${workflow}`).catch(ignoreNotFound);
   const found = short ?? (await definitions.find(base.project, workflow));
   const spec = await definitions.spec(found.spec);
-  const input = startInput({ spec, given, goal: base.goal }, evaluateInWorkflow);
+  const input = startInput({ spec, given, goal: base.goal }, evaluate);
   const created_at = now().toISOString();
   return { ...newExecution({ ...base, workflow: found.name, definition: found.spec, input, created_at }), version: 0 };
 }

@@ -19,7 +19,7 @@ import { executionAct, executionStart } from '@anneal/contracts/calls/workflow.t
 import { isEndedExecution } from '@anneal/convergence/workflow/documents.ts';
 import type { ExecutionInput, ExecutionOutcome, WorkflowState } from '@anneal/convergence/workflow/protocol.ts';
 import { stepExecution } from '@anneal/convergence/workflow/step.ts';
-import { evaluateInWorkflow } from '@anneal/hot/workflow/expression.ts';
+import { type EvaluateInWorkflow, workflowEvaluation } from '@anneal/hot/workflow/expression.ts';
 import { reply } from '@anneal/provider/accept.ts';
 import { responseTo } from '@anneal/provider/document.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
@@ -48,9 +48,11 @@ type Refusals = Map<string, AnnealError>;
 export class ExecutionSteps {
   readonly loaded: LoadedExecutions;
   readonly #options: ExecutionStepOptions;
+  readonly #evaluate: EvaluateInWorkflow;
 
   constructor(options: ExecutionStepOptions) {
     this.#options = options;
+    this.#evaluate = workflowEvaluation(options.context.evaluationLimits);
     this.loaded = new LoadedExecutions(options);
   }
 
@@ -93,7 +95,13 @@ export class ExecutionSteps {
     const { collections, context, definitions, executionLimit } = this.#options;
     try {
       const execution = await firstDocument(
-        { definitions, executions: collections.executions, limit: executionLimit, now: context.now },
+        {
+          definitions,
+          executions: collections.executions,
+          limit: executionLimit,
+          now: context.now,
+          evaluate: this.#evaluate,
+        },
         first,
       );
       const state = workflowState(execution, [], await definitions.spec(execution.definition));
@@ -112,7 +120,7 @@ export class ExecutionSteps {
     const { collections, context, shard } = this.#options;
     const now = context.now().toISOString();
     const { state } = loaded;
-    const outcome = stepExecution(state, inputs, { now, evaluate: evaluateInWorkflow, most: endsPerStep });
+    const outcome = stepExecution(state, inputs, { now, evaluate: this.#evaluate, most: endsPerStep });
     const { changes } = outcome;
     if (!changes.dirty) return outcome;
     const { id } = state.execution;

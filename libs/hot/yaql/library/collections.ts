@@ -1,8 +1,9 @@
 /** Functions on lists, maps and sets: create them, read from them, return changed copies. */
-import { why } from '../../evaluate/reason.ts';
+import { stated, why } from '../../evaluate/reason.ts';
 import type { Call, FunctionDefinition } from '../call.ts';
 import { define, elements, listValue, listing, mapValue, whole } from '../define.ts';
 import { fault } from '../fault.ts';
+import { tooMuchMemory } from '../../limits.ts';
 import {
   asSet,
   changeable,
@@ -112,11 +113,10 @@ function plus(left: Value | undefined, right: Value | undefined): Value {
 }
 
 function timesList(items: Value[], count: number, { machine }: Call): Value {
-  const { memory } = machine.limits;
+  const { memory } = machine.work.limits;
   const bytes = count * (40 + 8 * items.length) - (count - 1) * 56;
-  if ((memory >= 0 && bytes > memory) || count * items.length > 1_000_000) {
-    fault(why`Expression consumed too much memory`);
-  }
+  if (memory >= 0 && bytes > memory) fault(why`${stated(tooMuchMemory(memory))}`);
+  machine.work.spend(Math.max(0, count) * (1 + items.length));
   return Array.from({ length: Math.max(0, count) }, () => items).flat();
 }
 

@@ -5,6 +5,7 @@ import type { Call, FunctionDefinition } from '../call.ts';
 import { characters, define, listing, mapValue, text, whole } from '../define.ts';
 import { fault } from '../fault.ts';
 import { formatYaqlText } from '../format.ts';
+import { tooMuchMemory } from '../../limits.ts';
 import { Moment, TimeSpan } from './moment.ts';
 import { changeable, representation, type Value } from '../value.ts';
 
@@ -93,9 +94,10 @@ const upper = (value: string): string => value.toUpperCase();
 const lower = (value: string): string => value.toLowerCase();
 
 function repeated(value: string, count: number, { machine }: Call): Value {
-  const { memory } = machine.limits;
+  const { memory } = machine.work.limits;
   const size = characters(value).length * Math.max(0, count);
-  if ((memory >= 0 && 49 + size > memory) || size > 10_000_000) fault(why`Expression consumed too much memory`);
+  if (memory >= 0 && 49 + size > memory) fault(why`${stated(tooMuchMemory(memory))}`);
+  machine.work.characters(size);
   return value.repeat(Math.max(0, count));
 }
 

@@ -13,8 +13,11 @@ import type {
 } from '@anneal/convergence/workflow/protocol.ts';
 import { joinTask, type ItemPage } from '@anneal/convergence/workflow/pages.ts';
 import { startInput, stepExecution } from '@anneal/convergence/workflow/step.ts';
-import { evaluateInWorkflow } from '@anneal/hot/workflow/expression.ts';
+import { defaultEvaluation } from '@anneal/hot/limits.ts';
+import { workflowEvaluation } from '@anneal/hot/workflow/expression.ts';
 import { parseWorkflows } from '@anneal/hot/workflow/parse.ts';
+
+const evaluate = workflowEvaluation(defaultEvaluation);
 
 type Called = Extract<ExecutionEffect, { kind: 'action' | 'workflow' }>;
 
@@ -44,7 +47,7 @@ export class ExecutionDriver {
     const [spec] = parsed.workflows;
     if (!spec) throw new Error('no workflow');
     const goal = given.goal ?? null;
-    const input = startInput({ spec, given: given.input ?? {}, goal }, evaluateInWorkflow);
+    const input = startInput({ spec, given: given.input ?? {}, goal }, evaluate);
     const parent = { execution_id: 'p', action_id: 'e', task: 'call', fence: 1 };
     const execution = newExecution({
       id: 'e',
@@ -86,7 +89,7 @@ export class ExecutionDriver {
     const refusals = new Map<string, Error>();
     for (let inputs = given, isPartial = true; isPartial; inputs = []) {
       this.state = { ...structuredClone({ ...this.state, tasks: new Map() }), tasks: this.#readTasks() };
-      const outcome = stepExecution(this.state, inputs, { now: this.now, evaluate: evaluateInWorkflow, most: 50 });
+      const outcome = stepExecution(this.state, inputs, { now: this.now, evaluate, most: 50 });
       this.steps += 1;
       this.#store(outcome.changes);
       for (const [id, error] of outcome.refusals) refusals.set(id, error);

@@ -8,7 +8,7 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import type { ResourceAction } from '@anneal/contracts/resource.ts';
 import type { CronTriggerView } from '@anneal/contracts/calls/workflow.ts';
 import { startInput } from '@anneal/convergence/workflow/step.ts';
-import { evaluateInWorkflow } from '@anneal/hot/workflow/expression.ts';
+import { workflowEvaluation } from '@anneal/hot/workflow/expression.ts';
 import type { Request, Result } from '@anneal/provider/document.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
@@ -122,7 +122,7 @@ export class CronTriggers {
     const found = await this.#definitions.find(project, wish.workflow);
     const spec = await this.#definitions.spec(found.spec);
     const goal = typeof params['task_name'] === 'string' ? params['task_name'] : null;
-    startInput({ spec, given: input, goal }, evaluateInWorkflow);
+    startInput({ spec, given: input, goal }, workflowEvaluation(this.#parts.context.evaluationLimits));
     const times = { created_at: now.toISOString(), updated_at: now.toISOString() };
     const of = { id, project, owner, name, stack, workflow: found.name, workflow_id: found.id, input, params };
     const asked = request !== undefined && { request };

@@ -13,7 +13,7 @@ import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ResourceAction } from '@anneal/contracts/resource.ts';
 import { queueCreate } from '@anneal/contracts/calls/configuration.ts';
 import { queueMessagePosted } from '@anneal/contracts/events.ts';
-import { evaluateInWorkflow } from '@anneal/hot/workflow/expression.ts';
+import { type EvaluateInWorkflow, workflowEvaluation } from '@anneal/hot/workflow/expression.ts';
 import type { Request, Result } from '@anneal/provider/document.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
@@ -154,7 +154,7 @@ export class EventTriggers {
         owner: 'admin',
         stack,
         workflow,
-        input: inputFor(trigger, event),
+        input: inputFor(trigger, event, workflowEvaluation(this.#context.evaluationLimits)),
         params: paramsFor(trigger, event, this.#context.now()),
         key: event.id,
         occasion: { actor, cause: { kind: cause.kind, id: event.id, reason } },
@@ -204,12 +204,16 @@ function paramsFor({ params, queue }: TriggerDocument, event: Envelope, now: Dat
 }
 
 /** @throws AnnealError InvalidRequest that names the expression */
-function inputFor({ input, name, queue }: TriggerDocument, envelope: Envelope): JsonObject {
+function inputFor(
+  { input, name, queue }: TriggerDocument,
+  envelope: Envelope,
+  evaluate: EvaluateInWorkflow,
+): JsonObject {
   const { type, id, subject, time, data } = envelope;
   const event: JsonObject = queue
     ? notificationOf(envelope, new Date(time))
     : { type, id, subject: subject ?? null, time, data: (data ?? null) as Json };
-  const found = evaluateInWorkflow(input, { data: event, env: {}, execution: {}, globals: {}, task: () => null });
+  const found = evaluate(input, { data: event, env: {}, execution: {}, globals: {}, task: () => null });
   if (found.ok && isObject(found.value)) return found.value;
   const reason = found.ok ? 'it is no map' : `<% ${found.expression} %>: ${found.message}`;
   throw new AnnealError('InvalidRequest', `The input of trigger ${name} cannot be evaluated: ${reason}`);
