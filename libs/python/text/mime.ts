@@ -19,7 +19,8 @@ export function multipartMime(parts: readonly MimePart[]): string {
   const digest = createHash('sha256').update(entities.join('\n')).digest('hex');
   const boundary = `===============${digest.slice(0, 32)}==`;
   const head = `Content-Type: multipart/mixed; boundary="${boundary}"\nMIME-Version: 1.0\n\n`;
-  return `${head}${entities.map((entity) => `--${boundary}\n${entity}\n`).join('')}--${boundary}--\n`;
+  // Python writes one empty part for a message without parts.
+  return `${head}--${boundary}\n${entities.join(`\n--${boundary}\n`)}\n--${boundary}--\n`;
 }
 
 function entityOf({ content, filename, subtype }: MimePart): string {
@@ -52,5 +53,13 @@ function unpacked(message: string): string[] {
   if (boundary === undefined) return [message];
   const body = `\n${rest.join('\n\n')}`.replaceAll('\r\n', '\n');
   const [, ...sections] = body.split(`\n--${boundary}`);
-  return sections.filter((section) => !section.startsWith('--')).map((section) => section.replace(/^[ \t]*\n/, ''));
+  return sections
+    .filter((section) => !section.startsWith('--'))
+    .map((section) => withHead(section.replace(/^[ \t]*\n/, '')));
 }
+
+/** A part without a head, such as the one of a message without parts, is plain text. */
+const withHead = (part: string): string =>
+  part === '' || part.startsWith('\n')
+    ? entityOf({ content: part.slice(1), filename: null, subtype: null, unpack: false })
+    : part;

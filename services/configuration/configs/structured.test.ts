@@ -48,6 +48,19 @@ describe('a multipart message', () => {
     expect(outer).toBe(inner);
   });
 
+  it('has one empty part when it has none, alone and in another message, as in Heat', () => {
+    const around = (text: string): string => text.replaceAll(/={15}\w+==/g, 'B');
+    const head = 'Content-Type: multipart/mixed; boundary="B"\nMIME-Version: 1.0\n\n';
+    const none = multipartMime([]);
+    expect(around(none)).toBe(`${head}--B\n\n--B--\n`);
+    const plain =
+      'Content-Type: text/plain; charset="us-ascii"\nMIME-Version: 1.0\nContent-Transfer-Encoding: 7bit\n\n';
+    const outer = multipartMime([{ content: none, filename: null, subtype: null, unpack: true }]);
+    expect(around(outer)).toBe(`${head}--B\n${plain}\n--B--\n`);
+    const outermost = multipartMime([{ content: outer, filename: null, subtype: null, unpack: true }, umlaut]);
+    expect(around(outermost)).toContain(`${head}--B\n${plain}\n--B\nContent-Type: text/plain; charset="utf-8"\n`);
+  });
+
   it('cannot break its headers by a name', () => {
     expect(multipartMime([{ ...script, filename: 'x"\nEvil: 1' }])).not.toMatch(/^Evil/m);
     expect(multipartMime([{ ...script, filename: 'a "b"' }])).toContain(String.raw`filename="a \"b\""`);
