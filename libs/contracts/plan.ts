@@ -42,6 +42,10 @@ export const planParameterSchema = z.object({
   value: json.meta({
     description: 'The resolved value; for a stored hidden parameter, a sealed value (`runtime/secrets.ts`).',
   }),
+  text: z.string().optional().meta({
+    description:
+      'The value as readers see it, where it cannot be written from the value: 1.0 and 1 are one number in JSON.',
+  }),
   hidden: z.boolean(),
   immutable: z.boolean().optional(),
   description: z.string().optional(),

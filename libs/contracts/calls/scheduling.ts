@@ -82,7 +82,12 @@ export const stackViewSchema = z.object({
   files: z.string(),
   plan: z.string(),
   conditions: z.array(conditionSchema),
-  parameters: z.record(z.string(), json),
+  parameters: z
+    .record(z.string(), json)
+    .meta({ description: 'As the texts that Heat shows. Older services send the values.' }),
+  group: z.boolean().optional().meta({
+    description: 'True for the nested stack of a group, whose template is made from its properties.',
+  }),
   outputs: z
     .array(z.object({ key: z.string(), description: z.string(), value: json, error: z.string().optional() }))
     .optional()
@@ -393,7 +398,7 @@ export const stackPreview = call('stack.preview', 'Plan an update; read-only.', 
     changes: z.array(plannedChangeSchema),
     parameters: jsonObject
       .optional()
-      .meta({ description: 'The values of the parameters, with hidden ones masked. Older services send none.' }),
+      .meta({ description: 'The parameters as texts, with hidden ones masked. Older services send none.' }),
   }),
 });
 

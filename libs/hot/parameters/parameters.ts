@@ -7,6 +7,8 @@ import { isNull, type YamlNode, shown, toExact, toRecord } from '@anneal/python/
 import type { ParameterSchema } from './parameter-schema.ts';
 import { type Reason, why } from '../evaluate/reason.ts';
 import { breaches, convertNode } from './parameter-value.ts';
+import { parameterText } from './parameter-text.ts';
+import { plain } from '@anneal/python/values/exact.ts';
 import { pythonEqual } from '@anneal/python/values/compare.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
 
@@ -44,6 +46,7 @@ export function resolveParameters(options: ResolveParameters): ParameterValues {
     values.set(name, {
       type: schema.type,
       value,
+      ...(!schema.hidden && plain(value) !== value && { text: parameterText(schema.type, value) }),
       hidden: schema.hidden,
       ...(schema.immutable && { immutable: true }),
       ...(schema.description !== undefined && { description: schema.description }),

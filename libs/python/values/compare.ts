@@ -59,15 +59,16 @@ export function lengthOf(text: string): number {
   return length;
 }
 
-/** `json.dumps(value, sort_keys=True)`: spaces after separators, everything beyond ASCII escaped. */
-export function jsonText(value: Json): string {
+/** `json.dumps(value, sort_keys=sorted)`: spaces after separators, everything beyond ASCII escaped. */
+export function jsonText(value: Json, { sorted = true }: { sorted?: boolean } = {}): string {
   if (isExact(value)) return endless[value.text] ?? value.text;
   if (typeof value === 'number') return numberText(value);
   if (typeof value === 'string') return ascii(JSON.stringify(value));
   if (value === null || typeof value === 'boolean') return String(value);
-  if (Array.isArray(value)) return `[${value.map(jsonText).join(', ')}]`;
-  const entries = exactEntries(value).sort(([a], [b]) => compareKeys(a, b));
-  return `{${entries.map(([key, item]) => `${ascii(JSON.stringify(keyText(key)))}: ${jsonText(item)}`).join(', ')}}`;
+  if (Array.isArray(value)) return `[${value.map((item) => jsonText(item, { sorted })).join(', ')}]`;
+  const entries = [...exactEntries(value)];
+  if (sorted) entries.sort(([a], [b]) => compareKeys(a, b));
+  return `{${entries.map(([key, item]) => `${ascii(JSON.stringify(keyText(key)))}: ${jsonText(item, { sorted })}`).join(', ')}}`;
 }
 
 /** Python cannot sort keys of several kinds, so it cannot write such a map as text. */

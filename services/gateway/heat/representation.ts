@@ -27,15 +27,8 @@ export const stackHref = (root: Root, { id, name }: Named): string => `${root}/s
 const resourceHref = (root: Root, stack: Named, resource: string): string =>
   `${stackHref(root, stack)}/resources/${part(resource)}`;
 
-/** Heat shows every parameter as text, the way its own language prints it. */
-export function parameterText(value: Json): string {
-  if (typeof value === 'string') return value;
-  if (typeof value === 'boolean') return value ? 'True' : 'False';
-  if (value === null) return '';
-  if (typeof value === 'number') return String(value);
-  if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.map(String).join(',');
-  return JSON.stringify(value);
-}
+/** The text of a parameter. A scheduling service of an older version sends values. */
+export const parameterText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 function parametersOf(stack: StackView): Record<string, string> {
   const own = Object.entries(stack.parameters).map(([name, value]) => [name, parameterText(value)] as const);

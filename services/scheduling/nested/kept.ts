@@ -39,6 +39,9 @@ export const toKept = (kept: StoredNestedRequest): JsonObject => kept as unknown
 export const fromKept = (stored: JsonObject | null): StoredNestedRequest | undefined =>
   (stored ?? undefined) as StoredNestedRequest | undefined;
 
+/** True for the stack of a group, whose template and parameters are made from its properties. */
+export const isGroup = ({ group }: Pick<StackDocument, 'group'>): boolean => fromKept(group)?.kind === 'group';
+
 /** The stored parts for an update by the stack around it, with the cooldown that continues. */
 export function carried(
   stack: Pick<StackDocument, 'group' | 'completed_at' | 'status'>,

@@ -94,7 +94,7 @@ export class StackPreview {
     return {
       hash: planHash(existing, target),
       changes: await mapInSlices(inOrder(trees), (row) => masked(this.#options.context.secrets, row)),
-      parameters: this.#options.context.secrets.mask(shownParameters(plan)),
+      parameters: shownParameters(plan, (value) => this.#options.context.secrets.mask(value)),
     };
   }
 

@@ -46,6 +46,7 @@ import type { ProviderDirectory } from '../shard/providers.ts';
 import { findRevision, revisionView } from './revisions.ts';
 import { findSnapshot, removeSnapshot, type SnapshotDocument } from './snapshots.ts';
 import { pageOfResources, type PlacedRow } from './resource-page.ts';
+import { isGroup } from '../nested/kept.ts';
 import { eventView, plannedView, requirersOf, resourceView, rowsOf, shownParameters, stackView } from './views.ts';
 
 /** A query with more names than this reads all resources of the stack instead. */
@@ -247,7 +248,7 @@ export class StackReading {
       template: template as JsonObject,
       environment: context.secrets.mask(environment as JsonObject),
       files: files as JsonObject,
-      parameters: shownParameters(await plans.get(found.target.plan)),
+      parameters: isGroup(stack) ? {} : shownParameters(await plans.get(found.target.plan)),
       contents: { template: found.target.template, environment: found.target.environment, files: found.target.files },
     };
   }

@@ -1,7 +1,7 @@
 /** Views of stacks, resources and events for clients. Hidden values are masked here, and only here. */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { Pace } from '@anneal/contracts/slices/pace.ts';
-import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
+import type { Plan, PlanParameter, PlanResource } from '@anneal/contracts/plan.ts';
 import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/contracts/calls/scheduling.ts';
 import {
   isNested,
@@ -10,16 +10,21 @@ import {
   shownType,
   type StackDocument,
 } from '@anneal/convergence/documents.ts';
+import { parameterText } from '@anneal/hot/parameters/parameter-text.ts';
 import type { StoredEvent } from '../events/event-runs.ts';
+import { isGroup } from '../nested/kept.ts';
 import { withoutReads } from '../nested/reads.ts';
 
 const hiddenText = '******';
 
-/** The parameters of a plan, with hidden ones masked. */
-export const shownParameters = ({ parameters }: Plan): JsonObject =>
+/** The parameters of a plan as texts, with hidden ones masked. `mask` hides seals within a value. */
+export const shownParameters = ({ parameters }: Plan, mask = (value: Json): Json => value): Record<string, string> =>
   Object.fromEntries(
-    Object.entries(parameters).map(([name, { hidden, value }]): [string, Json] => [name, hidden ? hiddenText : value]),
+    Object.entries(parameters).map(([name, parameter]) => [name, textOf(parameter, mask(parameter.value))]),
   );
+
+const textOf = ({ type, text, hidden, value }: PlanParameter, shown: Json): string =>
+  hidden ? hiddenText : shown === value && text !== undefined ? text : parameterText(type, shown);
 
 export function stackView({ stack, plan, now }: { stack: StackDocument; plan: Plan; now: number }): StackView {
   return {
@@ -48,7 +53,9 @@ export function stackView({ stack, plan, now }: { stack: StackDocument; plan: Pl
     files: stack.target.files,
     plan: stack.target.plan,
     conditions: stackConditions(stack, now),
-    parameters: shownParameters(plan),
+    // The parameters of a group are secrets of its members, which the user has not declared.
+    parameters: isGroup(stack) ? {} : shownParameters(plan),
+    ...(isGroup(stack) && { group: true }),
     failures: stack.failures.map((failure) => ({ ...failure })),
   };
 }

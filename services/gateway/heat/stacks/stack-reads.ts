@@ -13,6 +13,7 @@ import { described } from '../../http/described.ts';
 import { rootStackOf, stackAt, stackPath } from './find-stack.ts';
 import { outputBody, heatOutputSchema, sortedOutputs, stackBody, heatStackSchema } from '../representation.ts';
 import { heatError } from '../wording.ts';
+import { groupTemplate } from './group-template.ts';
 
 export interface StackReadOptions {
   ask: Ask;
@@ -77,9 +78,11 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
     return { output: outputBody(output) };
   });
 
-  scope.get(`${stackPath}/template`, showsTemplate, async (request) =>
-    document(blobs, (await stackAt(ask, request)).template, 'template'),
-  );
+  scope.get(`${stackPath}/template`, showsTemplate, async (request) => {
+    const stack = await stackAt(ask, request);
+    const template = await document(blobs, stack.template, 'template');
+    return stack.group ? groupTemplate(template) : template;
+  });
   scope.get(`${stackPath}/files`, showsFiles, async (request) =>
     document(blobs, (await stackAt(ask, request)).files, 'files'),
   );
@@ -94,7 +97,7 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
       event_sinks: [],
       encrypted_param_names: [],
       ...secrets.mask(environment),
-      parameters: maskNamed(secrets, environment['parameters'], hidden),
+      parameters: stack.group ? {} : maskNamed(secrets, environment['parameters'], hidden),
       ...(environment['parameter_defaults'] !== undefined && {
         parameter_defaults: maskNamed(secrets, environment['parameter_defaults'], hidden),
       }),
