@@ -11,7 +11,7 @@ import { type Front, readFront } from './compile/prepare.ts';
 import { defaultDepth, defaultResources } from './limits.ts';
 import { Mistakes } from './syntax/mistakes.ts';
 import { UsedSources } from './nested/sources.ts';
-import { toJson } from '@anneal/python/yaml/node.ts';
+import { toExact } from '@anneal/python/yaml/node.ts';
 import { compileStack } from './compile/stack.ts';
 import { StackScope } from './compile/stack-scope.ts';
 import type { Body } from './compile/tree.ts';
@@ -41,7 +41,7 @@ export function compile({ limits, work = new EvaluationWork(limits), ...options 
     const front = readFront({ ...parameters, mistakes, missingAllowed: false });
     const body = front && compileBody({ ...parameters, front, mistakes });
     if (!front || !body) return undefined;
-    const template = toJson(front.read.source) as JsonObject;
+    const template = toExact(front.read.source) as JsonObject;
     const hiddenInside = hasDefaults(front.environment) ? front.library.hiddenParameters(work) : new Set<string>();
     const { eventSinks } = front.environment;
     return {

@@ -7,6 +7,7 @@ import type { CompileParameters } from './compile/parameters.ts';
 import type { Body } from './compile/tree.ts';
 import { readFront } from './compile/prepare.ts';
 import { Mistakes } from './syntax/mistakes.ts';
+import { plain } from '@anneal/python/values/exact.ts';
 import { isPlainObject, isNull, toJson, toRecord } from '@anneal/python/yaml/node.ts';
 import type { ParameterSchema, ParameterType } from './parameters/parameter-schema.ts';
 import { sectionNode } from './syntax/template.ts';
@@ -41,7 +42,7 @@ export function validate({
       Parameters: toRecord(described),
       ...(!isNull(groups) && { ParameterGroups: toJson(groups) }),
       ...(showNested && describeNested(body)),
-      Environment: withTemplates(withEverySection(maskHidden(front.environment.merged, front.schemas)), body),
+      Environment: plain(withTemplates(withEverySection(maskHidden(front.environment.merged, front.schemas)), body)),
     },
     warnings: mistakes.warnings(),
     plan: body.plan,

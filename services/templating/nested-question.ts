@@ -6,6 +6,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { CompileNestedQuestion } from '@anneal/contracts/calls/templating.ts';
 import type { CompileNested } from '@anneal/hot/nested/compile-nested.ts';
+import { readStoredJson } from '@anneal/python/values/json-text.ts';
 import { TemplateLibrary } from '@anneal/hot/nested/library.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readParameters, type Rules, type Sources } from './question.ts';
@@ -26,7 +27,7 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
   const read = async (hash: string, what: string): Promise<JsonObject> => {
     const text = await blobs.getText(hash);
     if (text === undefined) throw new AnnealError('NotFound', `The ${what} ${hash} is missing in the store.`);
-    return JSON.parse(text) as JsonObject;
+    return readStoredJson(text) as JsonObject;
   };
 
   return {

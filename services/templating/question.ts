@@ -6,6 +6,7 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { CompileQuestion } from '@anneal/contracts/calls/templating.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Blobs } from '@anneal/store/port.ts';
+import { readStoredJson } from '@anneal/python/values/json-text.ts';
 import type { CompileParameters } from '@anneal/hot/compile/parameters.ts';
 
 export interface Sources {
@@ -35,7 +36,7 @@ export async function readQuestion(
     const text = await blobs.getText(hash);
     if (text === undefined)
       throw new AnnealError('NotFound', `The ${what} ${hash} is missing in the store; send it again.`);
-    return JSON.parse(text) as JsonObject;
+    return readStoredJson(text) as JsonObject;
   };
   const template = question.template ?? (existing && (await read(existing.template, 'template')));
   if (template === undefined) throw new AnnealError('InvalidRequest', 'No template specified');

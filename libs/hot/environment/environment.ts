@@ -12,6 +12,7 @@ import {
   kindOfNode,
   type MapNode,
   type YamlNode,
+  toExact,
   toJson,
   toRecord,
 } from '@anneal/python/yaml/node.ts';
@@ -83,7 +84,7 @@ export function readEnvironments(documents: readonly EnvironmentDocument[], cont
   const merged = sections.flatMap((name): [string, Json][] => {
     const list = merging.lists.get(name);
     if (list !== undefined) return [[name, list]];
-    const entries = Array.from(of(name), ([key, { value }]): [string, Json] => [key, toJson(value)]);
+    const entries = Array.from(of(name), ([key, { value }]): [string, Json] => [key, toExact(value)]);
     return entries.length > 0 ? [[name, toRecord(entries)]] : [];
   });
   const sinks = merging.lists.get('event_sinks') ?? [];

@@ -16,7 +16,7 @@ import { openName } from '../groups/open.ts';
 import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
 import { defaultDepth, tooDeep } from '../limits.ts';
 import { join, listed, Mistakes, nearestName } from '../syntax/mistakes.ts';
-import { isPlainObject, toJson, toRecord } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, toExact, toRecord } from '@anneal/python/yaml/node.ts';
 import type { ParameterSchema } from '../parameters/parameter-schema.ts';
 import { resolveParameters } from '../parameters/parameters.ts';
 import { resolveProperties } from '../resources/properties.ts';
@@ -153,7 +153,7 @@ function compileWithin(options: WithWork, mistakes: Mistakes): CompileResult {
       used: used.names(),
       ...(options.members?.rolling && { rolling: options.members.rolling }),
     },
-    template: toJson(read.source) as JsonObject,
+    template: toExact(read.source) as JsonObject,
     hiddenInside: hasDefaults(environment)
       ? new Set([...library.hiddenParameters(options.work), ...hiddenDefaults])
       : new Set(),

@@ -4,7 +4,15 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parse as parseJson } from 'secure-json-parse';
 import { z } from 'zod';
+import { exactReviver, mayHoldExact } from '@anneal/python/values/json-text.ts';
 import { issueText } from './issue-text.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Numbers of the body that JSON would change stay exact: 1.0 is not 1 in a template. */
+    exactNumbers?: true;
+  }
+}
 
 /**
  * Parses every body as JSON. Clients of the OpenStack APIs send `Content-Type: application/json` without a body, and
@@ -12,13 +20,14 @@ import { issueText } from './issue-text.ts';
  */
 export function readJsonBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
+  scope.addContentTypeParser('*', { parseAs: 'string' }, (request, body, done) => {
     const text = typeof body === 'string' ? body : body.toString('utf8');
     if (text.trim() === '') return done(null, undefined);
     if (isTooDeep(text))
       return done(new AnnealError('InvalidRequest', `The request body is nested deeper than ${deepest} levels.`));
     try {
-      const value: unknown = parseJson(text);
+      const isExact = request.routeOptions.config.exactNumbers === true && mayHoldExact(text);
+      const value: unknown = isExact ? parseJson(text, exactReviver) : parseJson(text);
       // The handler of a large body begins in a turn of its own, because reading the body has taken long enough.
       if (text.length < charactersOfTurn) done(null, value);
       else setImmediate(done, null, value);

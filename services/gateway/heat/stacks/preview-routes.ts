@@ -32,26 +32,32 @@ export interface PreviewOptions {
 
 const warned = { warnings: compileAnswerSchema.shape.warnings };
 const planSchema = z.object({ hash: z.string(), changes: z.array(plannedChangeSchema) });
-const previewsNew = described({
-  summary: 'Preview a new stack: check it, and list its resources.',
-  body: newStackSchema,
-  answer: z.object({
-    stack: z.looseObject({ id: z.string(), stack_name: z.string(), resources: z.array(json) }),
-    plan: planSchema,
-    ...warned,
-  }),
-});
+const previewsNew = described(
+  {
+    summary: 'Preview a new stack: check it, and list its resources.',
+    body: newStackSchema,
+    answer: z.object({
+      stack: z.looseObject({ id: z.string(), stack_name: z.string(), resources: z.array(json) }),
+      plan: planSchema,
+      ...warned,
+    }),
+  },
+  { exactNumbers: true },
+);
 const rows = z.array(z.looseObject({ resource_name: z.string(), resource_type: z.string(), change: z.string() }));
-const previewsUpdate = described({
-  summary: 'Preview an update of a stack.',
-  query: z.object({ show_nested: z.boolean().optional() }),
-  body: stackBodySchema,
-  answer: z.object({
-    resource_changes: z.object({ unchanged: rows, updated: rows, replaced: rows, added: rows, deleted: rows }),
-    plan: planSchema,
-    ...warned,
-  }),
-});
+const previewsUpdate = described(
+  {
+    summary: 'Preview an update of a stack.',
+    query: z.object({ show_nested: z.boolean().optional() }),
+    body: stackBodySchema,
+    answer: z.object({
+      resource_changes: z.object({ unchanged: rows, updated: rows, replaced: rows, added: rows, deleted: rows }),
+      plan: planSchema,
+      ...warned,
+    }),
+  },
+  { exactNumbers: true },
+);
 
 export function previewRoutes(scope: FastifyInstance, options: PreviewOptions): void {
   previewOfNew(scope, options);

@@ -6,7 +6,9 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { failurePolicies, mostTimeoutMinutes, type FailurePolicy } from '@anneal/contracts/calls/scheduling.ts';
 import { parse as parseJson } from 'secure-json-parse';
 import { z } from 'zod';
+import { exactReviver } from '@anneal/python/values/json-text.ts';
 import { heatError } from '../wording.ts';
+import { exactDocument, exactParameters, withPlainFields } from './exact-numbers.ts';
 
 export interface StackRequest {
   readonly template: string | JsonObject | undefined;
@@ -119,8 +121,9 @@ function read<T>(
 }
 
 /** @throws AnnealError InvalidRequest that names every invalid field. */
-export function readStackBody(sent: JsonObject): StackRequest {
+export function readStackBody(received: JsonObject): StackRequest {
   const mistakes: Mistake[] = [];
+  const sent = withPlainFields(received);
   const adopted = readAdopted(sent['adopt_stack_data'], mistakes);
   // The request wins over the adopted stack. Clients send unset fields as empty, so drop empty fields.
   const merged = adopted ? { ...adopted.body, ...withoutEmpty(sent) } : sent;
@@ -132,11 +135,11 @@ export function readStackBody(sent: JsonObject): StackRequest {
   if (!body || !environments || mistakes.length > 0) throw invalid(mistakes);
   const { environment_files: apart = [], disable_rollback: keeps } = body;
   return {
-    template: body.template,
-    environments,
+    template: body.template === undefined ? undefined : exactDocument(body.template),
+    environments: environments.map(exactDocument),
     // Environment files may hold secrets. They are kept sealed, among the environments.
     files: Object.fromEntries(Object.entries(body.files ?? {}).filter(([name]) => !apart.includes(name))),
-    parameters: body.parameters ?? {},
+    parameters: exactParameters(body.parameters ?? {}),
     clearParameters: body.clear_parameters ?? [],
     // Heat's way to ask for no deadline.
     timeoutMinutes: body.timeout_mins === 0 ? null : body.timeout_mins,
@@ -172,7 +175,7 @@ function readAdopted(
   let data: Json = sent;
   if (typeof sent === 'string') {
     try {
-      data = parseJson(sent) as Json;
+      data = parseJson(sent, exactReviver) as Json;
     } catch (error) {
       return wrong(`is not JSON: ${error instanceof Error ? error.message : String(error)}`);
     }

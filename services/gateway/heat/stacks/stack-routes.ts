@@ -36,12 +36,15 @@ export function stackRoutes(scope: FastifyInstance, parts: StackRouteParts): voi
 const warned = { warnings: compileAnswerSchema.shape.warnings };
 
 function createRoute(scope: FastifyInstance, { ask, compiler }: StackRouteParts): void {
-  const creates = described({
-    summary: 'Create a stack, or adopt one.',
-    body: newStackSchema,
-    status: 201,
-    answer: z.object({ stack: madeStackSchema, ...warned }),
-  });
+  const creates = described(
+    {
+      summary: 'Create a stack, or adopt one.',
+      body: newStackSchema,
+      status: 201,
+      answer: z.object({ stack: madeStackSchema, ...warned }),
+    },
+    { exactNumbers: true },
+  );
   scope.post('/:project/stacks', creates, async (request, reply) => {
     const { name, wanted } = readNewStack(objectBody(request));
     const project = projectOf(request);
@@ -86,12 +89,15 @@ function updateRoute(scope: FastifyInstance, { ask, compiler }: StackRouteParts,
   scope.route({
     method,
     url: stackPath,
-    ...described({
-      summary: keeps ? 'Update a stack, and keep what the request leaves out.' : 'Update a stack.',
-      body: stackBodySchema,
-      status: 202,
-      answer: plainSchema.extend(warned),
-    }),
+    ...described(
+      {
+        summary: keeps ? 'Update a stack, and keep what the request leaves out.' : 'Update a stack.',
+        body: stackBodySchema,
+        status: 202,
+        answer: plainSchema.extend(warned),
+      },
+      { exactNumbers: true },
+    ),
     handler: async (request, reply) => {
       const wanted = readStackBody(objectBody(request));
       if (!keeps) requireTemplate(wanted);
@@ -134,12 +140,15 @@ function deleteRoute(scope: FastifyInstance, { ask }: StackRouteParts): void {
 }
 
 function validateRoute(scope: FastifyInstance, { compiler }: StackRouteParts): void {
-  const validates = described({
-    summary: 'Validate a template, and describe its parameters.',
-    query: z.object({ show_nested: z.boolean().optional() }),
-    body: stackBodySchema,
-    answer: z.looseObject({ Description: z.string(), Parameters: z.record(z.string(), z.looseObject({})) }),
-  });
+  const validates = described(
+    {
+      summary: 'Validate a template, and describe its parameters.',
+      query: z.object({ show_nested: z.boolean().optional() }),
+      body: stackBodySchema,
+      answer: z.looseObject({ Description: z.string(), Parameters: z.record(z.string(), z.looseObject({})) }),
+    },
+    { exactNumbers: true },
+  );
   scope.post('/:project/validate', validates, async (request, reply) => {
     const showNested = queryBoolean(request, 'show_nested') ?? false;
     const wanted = readStackBody(objectBody(request));
