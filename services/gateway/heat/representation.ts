@@ -28,10 +28,10 @@ const resourceHref = (root: Root, stack: Named, resource: string): string =>
   `${stackHref(root, stack)}/resources/${part(resource)}`;
 
 /** The text of a parameter. A scheduling service of an older version sends values. */
-export const parameterText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
+export const shownParameter = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 function parametersOf(stack: StackView): Record<string, string> {
-  const own = Object.entries(stack.parameters).map(([name, value]) => [name, parameterText(value)] as const);
+  const own = Object.entries(stack.parameters).map(([name, value]) => [name, shownParameter(value)] as const);
   return {
     'OS::stack_id': stack.id,
     'OS::project_id': stack.project,

@@ -15,11 +15,11 @@ import { rootStackOf, stackAt, stackPath } from './find-stack.ts';
 import { byPath, nestedRows, previewList, previewRow, type PreviewList } from './preview-rows.ts';
 import type { KnownTypes } from '../templates/known-types.ts';
 import { clientGone } from '../../http/client-gone.ts';
-import { parameterText, stackHref } from '../representation.ts';
+import { shownParameter, stackHref } from '../representation.ts';
 import { newStackSchema, readNewStack, readStackBody, requireTemplate, stackBodySchema } from './stack-body.ts';
 
 const textsOf = (parameters: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, parameterText(value)]));
+  Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, shownParameter(value)]));
 
 /** Depth that includes every nested stack. */
 const deepest = 1_000_000;
