@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { resourceTypeList } from '@anneal/contracts/calls/templating.ts';
 import { answer, route } from '@anneal/bus/consume/route.ts';
+import type { EvaluationLimits } from '@anneal/hot/limits.ts';
 import { loadKeys } from '../secrets/keys.ts';
 import { createLog } from '../observe/log.ts';
 import { startServices, type RunningServices } from './serve.ts';
@@ -93,6 +94,30 @@ describe('a process of a service', () => {
   it('refuses unknown settings, but accepts those of another service', async () => {
     await expect(start({}, { ANNEAL_TEMPLATING_GREETNG: 'x' })).rejects.toThrow('ANNEAL_TEMPLATING_GREETING');
     running = await start({}, { ANNEAL_GATEWAY_PORT: '1' });
+  });
+
+  it('gives its services the limits of evaluation that the operator sets, and those of Heat without a setting', async () => {
+    const limitsWith = async (environment: Record<string, string>): Promise<EvaluationLimits | undefined> => {
+      let found: EvaluationLimits | undefined;
+      const noting = defineService({
+        name: 'templating',
+        settings: {},
+        async start({ evaluationLimits }) {
+          found = evaluationLimits;
+          return { stop: async () => undefined };
+        },
+      });
+      running = await startServices({ services: [noting], environment: { ANNEAL_DATA: data, ...environment }, log });
+      await running.stop();
+      return found;
+    };
+    expect(await limitsWith({})).toEqual({ elements: 200, memory: 10_000, work: 5_000_000 });
+    const raised = {
+      ANNEAL_YAQL_LIMIT_ITERATORS: '10000',
+      ANNEAL_YAQL_MEMORY_QUOTA: '1000000',
+      ANNEAL_EVALUATION_WORK: '9000000',
+    };
+    expect(await limitsWith(raised)).toEqual({ elements: 10_000, memory: 1_000_000, work: 9_000_000 });
   });
 
   it('closes everything when its service cannot start', async () => {
