@@ -1,4 +1,4 @@
-/** A number that JSON would change stays as the user wrote it, in every document of a request and as Heat shows it. */
+/** Values as a client of Heat sends and reads them: whole floats in every document, and no parameter of Anneal's own. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
 import { login, password } from '@anneal/gateway/testing/test-gateway.ts';
@@ -135,4 +135,32 @@ it('a whole float of an environment reaches a nested stack', async () => {
     resource: { physical_resource_id: string };
   };
   expect((await settled(resource.physical_resource_id.split('/').at(-1) ?? '')).parameters).toMatchObject(parameters);
+});
+
+it('the stack of a group shows no parameter of its own, and its export still has the secret', async () => {
+  const definition = '{"type": "OS::Heat::Value", "properties": {"value": {"get_param": "password"}}}';
+  const body = `{
+    "stack_name": "grouped",
+    "parameters": {"password": "hush"},
+    "template": {
+      "heat_template_version": "2018-08-31",
+      "parameters": {"password": {"type": "string", "hidden": true}},
+      "resources": {"g": {"type": "OS::Heat::ResourceGroup", "properties": {"count": 1, "resource_def": ${definition}}}},
+      "outputs": {"values": {"value": {"get_attr": ["g", "value"]}}}
+    }
+  }`;
+  await call('POST', root, body);
+  const stack = await settled('grouped');
+  expect(stack.values).toEqual({ values: ['hush'] });
+  const { resource } = (await call('GET', `${root}/grouped/${stack.id}/resources/g`)) as unknown as {
+    resource: { physical_resource_id: string };
+  };
+  const group = await settled(resource.physical_resource_id.split('/').at(-1) ?? '');
+  expect(Object.keys(group.parameters).sort()).toEqual(['OS::project_id', 'OS::stack_id', 'OS::stack_name']);
+  const at = `${root}/${resource.physical_resource_id.split('/').slice(-2).join('/')}`;
+  const shown = await call('GET', `${at}/template`);
+  expect(shown).not.toHaveProperty('parameters');
+  expect(shown['resources']).toEqual({ '0': { type: 'OS::Heat::Value', properties: { value: '******' } } });
+  expect(await call('GET', `${at}/environment`)).toMatchObject({ parameters: {} });
+  expect(JSON.stringify(await call('GET', `${root}/grouped/${stack.id}/export`))).toContain('hush');
 });
