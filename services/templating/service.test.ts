@@ -15,7 +15,7 @@ import {
   templateCompileNested,
   templateValidate,
 } from '@anneal/contracts/calls/templating.ts';
-import { sourcesDiffer, type Sources } from '@anneal/hot/nested/sources.ts';
+import { sourcesDiffer, type NestedSources } from '@anneal/hot/nested/sources.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
@@ -347,7 +347,7 @@ outputs:
     const differs = async (more: Parameters<typeof rootWith>[0]): Promise<boolean> => {
       const after = await rootWith(more);
       const [one, other] = await Promise.all([before, after].map(async ({ sources = '' }) => read(sources)));
-      return sourcesDiffer(used ?? [], one as Sources, other as Sources);
+      return sourcesDiffer(used ?? [], one as NestedSources, other as NestedSources);
     };
     expect(await differs({ files: { ...files, 'unused.sh': 'other', 'script.sh': 'other' } })).toBe(false);
     const registry = (entry: Record<string, string>) => ({

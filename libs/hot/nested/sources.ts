@@ -10,6 +10,7 @@
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { usedNames } from '@anneal/contracts/plan.ts';
+import { isExact } from '@anneal/python/values/number.ts';
 import { isPlainObject } from '@anneal/python/yaml/node.ts';
 
 const { everything, renewed } = usedNames;
@@ -51,7 +52,7 @@ export function allUsed(lists: Iterable<Iterable<string> | null | undefined>): s
 }
 
 /** The sources that the nested stacks of a stack can read: digests of the files and defaults, the registry's entries. */
-export interface Sources {
+export interface NestedSources {
   readonly files: Readonly<Record<string, string>>;
   readonly defaults: Readonly<Record<string, string>>;
   readonly types: Readonly<Record<string, string>>;
@@ -64,7 +65,7 @@ const digestsOfFiles = new WeakMap<object, Record<string, string>>();
  * The sources in an environment and files. Secrets in the environment must already be encrypted, because the digest of a
  * plain value would confirm a guess.
  */
-export function sourcesOf(environment: JsonObject, files: Readonly<Record<string, string>>): Sources {
+export function sourcesOf(environment: JsonObject, files: Readonly<Record<string, string>>): NestedSources {
   const { parameter_defaults: defaults, resource_registry: registry } = environment;
   let digests = digestsOfFiles.get(files);
   if (!digests) {
@@ -88,10 +89,10 @@ interface Difference {
   readonly globs: readonly string[];
 }
 
-const differences = new WeakMap<Sources, WeakMap<Sources, Difference>>();
+const differences = new WeakMap<NestedSources, WeakMap<NestedSources, Difference>>();
 
 /** Whether a source with one of these names is not the same in both. */
-export function sourcesDiffer(used: readonly string[], before: Sources, after: Sources): boolean {
+export function sourcesDiffer(used: readonly string[], before: NestedSources, after: NestedSources): boolean {
   let known = differences.get(before);
   if (!known) differences.set(before, (known = new WeakMap()));
   let difference = known.get(after);
@@ -103,7 +104,7 @@ export function sourcesDiffer(used: readonly string[], before: Sources, after: S
   );
 }
 
-function differenceOf(before: Sources, after: Sources): Difference {
+function differenceOf(before: NestedSources, after: NestedSources): Difference {
   const names = new Set<string>();
   const note = (prefix: string, a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): void => {
     if (a === b) return;
@@ -119,8 +120,9 @@ function differenceOf(before: Sources, after: Sources): Difference {
   return { names, globs: globs.map((name) => name.slice(0, -1)) };
 }
 
-/** Ignores the order of keys. */
+/** Ignores the order of keys; 1 and 1.0 are not the same. */
 function canonical(value: Json): string {
+  if (isExact(value)) return value.text;
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (!isPlainObject(value)) return JSON.stringify(value);
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -80,8 +80,14 @@ it.each([
   ['$.data.nothing()', 'yaql: Unknown method "nothing" for receiver a string'],
   ['nothing($.data)', 'yaql: Unknown function "nothing"'],
   ['$.data.split(1)', 'yaql: No method "split" for receiver a string matches supplied arguments'],
-  ['let($.data) -> range(300)', 'yaql: Collection length exceeds 200 elements'],
-  ['$.data * 20000', 'yaql: Expression consumed too much memory'],
+  [
+    'let($.data) -> range(300)',
+    'yaql: Collection length exceeds 200 elements (the limit is ANNEAL_YAQL_LIMIT_ITERATORS)',
+  ],
+  [
+    '$.data * 20000',
+    'yaql: Expression consumed too much memory: a value has over 10000 bytes (the limit is ANNEAL_YAQL_MEMORY_QUOTA)',
+  ],
   ['int($.data)', "yaql: invalid literal for int(): '******'"],
   ['call($.data, [], {})', 'yaql: Unknown function "******"'],
 ])(

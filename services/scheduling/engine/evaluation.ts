@@ -20,7 +20,7 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { isHeld } from '../groups/facts.ts';
 import { memberOf } from '../groups/member-events.ts';
 import { findRead } from '../nested/reads.ts';
-import { answerAtOnce, type Moment } from '../provider/at-once.ts';
+import { answerAtOnce, type StepMoment } from '../provider/at-once.ts';
 import { wrongSignal } from '../provider/signals.ts';
 import { createBounds, type Evaluated } from './bounds.ts';
 import type { Heavy, HeavyTask } from './heavy.ts';
@@ -40,7 +40,7 @@ export interface Evaluation {
    * sources are added to the moment, and then the step runs again.
    */
   toolsAt(parameters: {
-    moment: Moment;
+    moment: StepMoment;
     graceMs: number;
     limit: number;
     most?: number;

@@ -1,9 +1,9 @@
 /** Reads the sources of nested stacks by content hash, and caches the most recently used ones. They never change. */
-import type { Sources } from '@anneal/hot/nested/sources.ts';
+import type { NestedSources } from '@anneal/hot/nested/sources.ts';
 import type { Store } from '@anneal/store/port.ts';
 
-/** Sources by content hash; null for those that are no longer in the store. */
-export type KnownSources = Map<string, Sources | null>;
+/** NestedSources by content hash; null for those that are no longer in the store. */
+export type KnownSources = Map<string, NestedSources | null>;
 
 /** Thrown when the sources must be read before the step is tried again. */
 export class NeedsSources extends Error {
@@ -27,7 +27,7 @@ export function createSourceReader({ store, size = 32 }: { store: Pick<Store, 'b
       for (const hash of hashes) {
         const before = kept.get(hash);
         const text = before ? undefined : await store.blobs.getText(hash);
-        const found = before ?? (text === undefined ? null : (JSON.parse(text) as Sources));
+        const found = before ?? (text === undefined ? null : (JSON.parse(text) as NestedSources));
         known.set(hash, found);
         if (!found) continue;
         kept.delete(hash);

@@ -13,8 +13,8 @@ import { drawsOf } from './draw.ts';
 import { requestData } from '../shard/request-data.ts';
 import type { KnownSources } from '../engine/sources.ts';
 
-/** What all tries of one step share, so that each computes the same as the last one. */
-export interface Moment {
+/** The values that all tries of one step share, so that each try computes the same. */
+export interface StepMoment {
   /** Milliseconds since the epoch. */
   readonly now: number;
   /** The source of the random values of the step: secret, and used for no other step. */
@@ -26,7 +26,7 @@ export interface Moment {
 /** Returns undefined when the request must be sent to a provider. */
 export function answerAtOnce(
   { stack, resource }: { stack: StackDocument; resource: ResourceDocument },
-  { secrets, moment }: { secrets: Secrets; moment: Moment },
+  { secrets, moment }: { secrets: Secrets; moment: StepMoment },
 ): ResourceResponse | undefined {
   const { request } = resource;
   const type = servedType(resource);

@@ -47,14 +47,14 @@ import { isAnsweredByGroup, toInput, type Arrival, type ToInput } from './arriva
 import { stackView } from '../read/views.ts';
 import { answerOfAct, answerSignal } from '../groups/answers.ts';
 import { isGroupMessage } from '../groups/adjust.ts';
-import type { Moment } from '../provider/at-once.ts';
+import type { StepMoment } from '../provider/at-once.ts';
 
 export interface StackStepOptions extends LoadOptions {
   readonly intake: NestedIntake;
   readonly contents: Contents;
   readonly quotas: Quotas;
   readonly adjust: ToInput['adjust'];
-  readonly toolsAt: (moment: Moment) => ReturnType<Evaluation['toolsAt']>;
+  readonly toolsAt: (moment: StepMoment) => ReturnType<Evaluation['toolsAt']>;
   readonly heavy: Heavy;
   readonly sourceReader: SourceReader;
   readonly routeMs: number;
@@ -86,7 +86,7 @@ export class StackSteps {
     }
   }
 
-  #atOneMoment<T>(stackId: string, work: (moment: Moment) => Promise<T>): Promise<T> {
+  #atOneMoment<T>(stackId: string, work: (moment: StepMoment) => Promise<T>): Promise<T> {
     // Use one moment for all tries: a worker's result is found by the data that its evaluation read, which may include
     // times.
     const moment = { now: this.#options.context.now().getTime(), entropy: randomBytes(32), sources: new Map() };
@@ -105,7 +105,7 @@ export class StackSteps {
   }
 
   /** Takes the arrivals in one step. True when the step is partial. */
-  async #begin(stackId: string, arrivals: readonly Arrival[], moment: Moment): Promise<boolean> {
+  async #begin(stackId: string, arrivals: readonly Arrival[], moment: StepMoment): Promise<boolean> {
     const messages = arrivals.flatMap((arrival) => (arrival.kind === 'message' ? [arrival.message] : []));
     const refusals = await this.#admit(messages);
     // A refused creation has no stack to load.
@@ -135,7 +135,7 @@ export class StackSteps {
   }
 
   /** Continues after a partial step, without input. True when this step is partial, too. */
-  async #continue(stackId: string, arrivals: readonly Arrival[], moment: Moment): Promise<boolean> {
+  async #continue(stackId: string, arrivals: readonly Arrival[], moment: StepMoment): Promise<boolean> {
     const stack = await this.loaded.load(stackId);
     if (!stack) return false;
     const { isPartial } = await this.#step(stack, { arrivals, inputs: [], moment });
@@ -193,7 +193,7 @@ export class StackSteps {
   /** StackSteps, records and carries out. */
   async #step(
     stack: LoadedStack,
-    { arrivals, inputs, moment }: { arrivals: readonly Arrival[]; inputs: readonly Input[]; moment: Moment },
+    { arrivals, inputs, moment }: { arrivals: readonly Arrival[]; inputs: readonly Input[]; moment: StepMoment },
   ): Promise<Outcome> {
     const { collections, contents, shard, toolsAt } = this.#options;
     const { journal, state } = stack;

@@ -3,20 +3,16 @@
  * determines everything.
  */
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { randomOf } from '../../chaos/random.ts';
 import type { StackInput } from '../stack-world.ts';
 
 /** Draws an integer from 0, below the given one. */
-export type Random = (below: number) => number;
+type Random = (below: number) => number;
 
-/** A generator with this seed (mulberry32). */
-export function randomOf(seed: number): Random {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
+/** A source of random integers: the same seed gives the same ones. */
+export function integersOf(seed: number): Random {
+  const random = randomOf(seed);
+  return (below) => Math.floor(random() * below);
 }
 
 const leaves = 3;
@@ -24,7 +20,7 @@ const kinds = ['direct', 'chain', 'group', 'made', 'nested', 'file'] as const;
 
 /** The parts of a tree that changes replace. */
 interface Tree {
-  /** What the stack in the middle holds. */
+  /** The parts of the stack in the middle. */
   readonly kind: readonly (typeof kinds)[number][];
   /** The number of the leaf's file that each type is mapped to. */
   readonly registry: readonly number[];

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type StackInput, StackWorld } from '../stack-world.ts';
-import { changed, drawTree, inputOf, randomOf } from './random-tree.ts';
+import { changed, drawTree, inputOf, integersOf } from './random-tree.ts';
 
 let world: StackWorld;
 beforeEach(async () => {
@@ -103,6 +103,13 @@ describe('an update', () => {
     expect(added.every((event) => event.startsWith('s UPDATE '))).toBe(true);
   });
 
+  it('reaches a default whose number only gets another form', async () => {
+    const root = await world.createAndWait('s', { ...input('a chain of types'), environment: numberAs('1') });
+    const after = await world.updated(root.id, { ...input('a chain of types'), environment: numberAs('1.0') });
+    expect(world.outputs(after)).toEqual({ p: ['1.0'] });
+  });
+  const numberAs = (p: string): string => `resource_registry: {'My::Leaf': leaf.yaml}\nparameter_defaults: {p: ${p}}\n`;
+
   it('reaches the first member of a group that was empty', async () => {
     const grown = (count: number, p: string): StackInput => ({
       template: `${version}
@@ -140,7 +147,7 @@ outputs: {p: {value: {get_attr: [group, p]}}}
   });
 
   it.each([1, 2, 3, 4])('of a random tree (seed %i) gives the values of a fresh creation', async (seed) => {
-    const random = randomOf(seed);
+    const random = integersOf(seed);
     let tree = drawTree(random);
     const { id } = await world.createAndWait('updated', inputOf(tree));
     for (let change = 0; change < 6; change += 1) {
