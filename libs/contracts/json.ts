@@ -10,6 +10,24 @@ export const json: z.ZodType<Json> = z.custom<Json>((value) => value !== undefin
 });
 export const jsonObject: z.ZodType<JsonObject> = z.custom<JsonObject>(isObject, { message: 'must be a JSON object' });
 
+interface Unopened {
+  readonly unopened: never;
+}
+/**
+ * A JSON object whose values may be sealed, at any depth. A program can pass it on, compare it and store it. To read it,
+ * the program opens it (`runtime/secrets/open.ts`), because the compiler refuses to read a sealed value as a plain one.
+ */
+export type SealableObject = JsonObject | Unopened;
+export const sealableObject = jsonObject as unknown as z.ZodType<SealableObject>;
+
+/** A property as it is stored, perhaps sealed: only for code that passes it on. */
+export const storedProperty = (properties: SealableObject, name: string): Json | undefined =>
+  (properties as JsonObject)[name];
+
+/** True for the form of a seal. Only a key proves one, so a reader without keys may only put off a check. */
+export const hasSealedForm = (value: Json): boolean =>
+  isObject(value) && typeof value['$sealed'] === 'string' && Object.keys(value).length === 1;
+
 /** Deep equality of JSON; ignores the order of keys. */
 export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;

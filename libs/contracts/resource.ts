@@ -15,7 +15,7 @@ import { message } from './define.ts';
 import { driftSchema } from './drift.ts';
 import { failureSchema } from './failure.ts';
 import { askedSchema } from './calls/scaling.ts';
-import { json, jsonObject } from './json.ts';
+import { json, jsonObject, sealableObject } from './json.ts';
 import { originSchema } from './origin.ts';
 import { replaceLostSchema } from './plan.ts';
 import { resourceTypeSchema } from './resource-type.ts';
@@ -88,7 +88,7 @@ const request = z.object({
   fence: z.number().int().positive(),
   deadline: z.iso.datetime().meta({ description: 'After this time the engine no longer waits for the answer.' }),
   physical_id: z.string().nullable().meta({ description: 'The id from earlier responses; null before the first.' }),
-  properties: jsonObject.meta({ description: 'Resolved properties, with defaults filled in.' }),
+  properties: sealableObject.meta({ description: 'Resolved properties, with defaults filled in.' }),
   attributes: jsonObject.meta({ description: 'Attributes as last reported.' }),
   abandon: z.boolean().optional().meta({
     description:
@@ -115,7 +115,7 @@ export const resourceRequestSchema = request;
 export type ResourceRequest = z.infer<typeof resourceRequestSchema>;
 
 export const resourceUpdateSchema = request.extend({
-  old_properties: jsonObject,
+  old_properties: sealableObject,
   changed: z.array(z.string()).meta({ description: 'Names of the properties whose values differ.' }),
 });
 export type ResourceUpdate = z.infer<typeof resourceUpdateSchema>;

@@ -36,7 +36,7 @@ export const cancelledFailure = (name: string): Failure => toFailure(replacedRun
 export async function handleCancel(context: RunContext, { data }: Envelope<ResourceRequest>): Promise<void> {
   const known = await context.collections.resources.get(data.resource.id);
   // After the request that it cancels, which may still be at work, has put its config into the queue of the host.
-  const host = known?.host_id ?? hostIdOf(data.properties) ?? data.resource.id;
+  const host = known?.host_id ?? hostIdOf(context.service.secrets, data.properties) ?? data.resource.id;
   await context.queues.serial.run(`host ${host}`, () => cancel(context, data));
 }
 

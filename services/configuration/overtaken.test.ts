@@ -1,4 +1,5 @@
 /** A newer request for a deployment replaces the one in flight, as the types of deployments announce. */
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import { deploymentShow, stoppedReason } from '@anneal/contracts/calls/configuration.ts';
 import { runReport } from '@anneal/contracts/output.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
@@ -200,7 +201,8 @@ describe('a config that the engine does not wait for', () => {
     const newer = await deploy(host.id, 'newer');
     await rig.final(newer.resource.id);
     await rig.event('deployment.failed', older.resource.id);
-    const { resource, properties } = older;
+    const { resource } = older;
+    const properties = older.properties as JsonObject;
     await rig.request('create', { ...resource, properties });
     await rig.event('deployment.queued', (await deploy(host.id, 'last', { name: 'two' })).resource.id);
     expect((await statusOf(newer.resource.id)).status).toBe('IN_PROGRESS');

@@ -4,10 +4,12 @@
  */
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { storedProperty, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import { accept, reply } from '@anneal/provider/accept.ts';
 import { draftOf, type Received } from '@anneal/provider/document.ts';
+import { isSecret } from '@anneal/runtime/secrets/open.ts';
+import { redaction } from '@anneal/runtime/secrets/redact.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { DeploymentState, ConfigurationResource } from './collections.ts';
 import { adoptedState } from './deployments/adopted.ts';
@@ -75,7 +77,7 @@ export async function handleRequest(context: ProviderContext, action: Action, me
       { action, message },
     );
   // Accept the requests of one host in the order of arrival, so that its queue keeps that order.
-  await context.queues.serial.run(`host ${hostIdOf(properties) ?? resource.id}`, take);
+  await context.queues.serial.run(`host ${hostIdOf(context.service.secrets, properties) ?? resource.id}`, take);
 }
 
 /**
@@ -124,7 +126,7 @@ async function decide(
     config: known?.config ?? null,
     deployment: known?.deployment ?? null,
     status: known?.status ?? null,
-    host_id: known?.host_id ?? hostIdOf(data.properties),
+    host_id: known?.host_id ?? hostIdOf(context.service.secrets, data.properties),
     run_id: known?.run_id ?? null,
     removed_at: null,
     outbox: known?.outbox ?? [],
@@ -149,7 +151,7 @@ async function decide(
           // The base of every version of the queue API: `<url>/v1/queues/<hostname>/messages`.
           attributes: {
             url: `${context.gatewayUrl}/messaging`,
-            name: data.properties.name ?? data.resource.physical_name,
+            name: storedProperty(data.properties, 'name') ?? data.resource.physical_name,
           },
         },
       );
@@ -197,7 +199,7 @@ async function decideConfig(
   const config = action === 'delete' ? base.config : await configOf(context, resource.type, properties);
   const attributes: JsonObject =
     resource.type === 'OS::Heat::SoftwareComponent'
-      ? { configs: properties.configs ?? [] }
+      ? { configs: storedProperty(properties, 'configs') ?? [] }
       : { config: config?.config ?? '' };
   return respond(
     context,
@@ -252,7 +254,7 @@ async function decideDeployment(
 ): Promise<Draft<ConfigurationResource>> {
   const fail = (error: AnnealError): Draft<ConfigurationResource> =>
     respond(context, base, { status: 'failed', error: toFailure(error) });
-  const hostId = before?.host_id ?? hostIdOf(message.data.properties);
+  const hostId = before?.host_id ?? hostIdOf(context.service.secrets, message.data.properties);
   const host = hostId === null ? undefined : await context.collections.hosts.get(hostId);
   const absent = !host || host.status === 'deleting';
   if (action === 'delete') {
@@ -279,11 +281,7 @@ async function decideDeployment(
     return startRun(context, { base, host, asked: message.data, before, target, action: asked, version }) ?? still;
   }
   if (absent) {
-    return fail(
-      new AnnealError('NotFound', `Host ${hostId ?? ''} of ${base.name} does not exist.`, {
-        details: { host_id: hostId, deployment: base.name },
-      }),
-    );
+    return fail(noHost(context, message, hostId));
   }
   let target: RunTarget;
   try {
@@ -309,6 +307,17 @@ async function decideDeployment(
     );
   }
   return afterThoseBefore(context, run, message, version);
+}
+
+/** The failure of a deployment whose host does not exist. It does not quote a hidden id. */
+function noHost({ service }: ProviderContext, { data }: Request, host: string | null): AnnealError {
+  const { name: deployment } = data.resource;
+  const property = host !== null && storedProperty(data.properties, 'server') === undefined ? 'hosted_on' : 'server';
+  if (host === null)
+    return new AnnealError('NotFound', `Deployment ${deployment} names no host: its ${property} is empty.`);
+  const id = isSecret(service.secrets, storedProperty(data.properties, property)) ? redaction : host;
+  const text = `Host ${id} of ${deployment} (property ${property}) does not exist.`;
+  return new AnnealError('NotFound', text, { details: { host_id: id, deployment } });
 }
 
 /** The answer to an update that needs no run: it needs a new deployment, or the config ran with the same values. */

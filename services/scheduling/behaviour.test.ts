@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
@@ -53,7 +55,7 @@ async function serve(type: string, properties: string[] = ['value']) {
               fence: request.data.fence,
               status: more.status ?? 'complete',
               physical_id: request.data.resource.id,
-              attributes: request.data.properties,
+              attributes: request.data.properties as JsonObject,
               ...(more.status === 'failed' && { error: { code: 'ResourceFailed', message: 'no' } }),
             },
           }),
@@ -203,7 +205,7 @@ describe('a hidden parameter', () => {
     const { id } = await harness.create('s', plan);
     const request = await provider.next(1, 'the create');
     expect(JSON.stringify(request)).not.toContain('s3cret');
-    expect(context.secrets.open(request.data.properties)).toEqual({ value: 's3cret' });
+    expect(openProperties(context.secrets, request.data.properties)).toEqual({ value: 's3cret' });
     await provider.answer(request);
     const shown = await harness.settled(id);
     expect(shown).toMatchObject({ parameters: { password: '******' }, outputs: [{ key: 'shown', value: 's3cret' }] });

@@ -71,7 +71,7 @@ export const schedulingService = defineService({
     await providers.announce(announcement);
 
     const reading = new StackReading({ context, collections, plans, providers, evaluation, heavy });
-    const waiting = createWaiting({ ...collections, gatewayUrl: context.gatewayUrl });
+    const waiting = createWaiting({ ...collections, gatewayUrl: context.gatewayUrl, secrets: context.secrets });
     const why = createWhy({ context, collections, providers, reading, gate, waiting, shards, definitions, ...timed });
     const compile = createChildCompiler({ context, collections, evaluation });
     const find: StackReading['find'] = (which) => reading.find(which);

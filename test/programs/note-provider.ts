@@ -2,6 +2,7 @@
  * A provider of `Example::Note` as a program of its own, on any broker, built with the kit. `wait: true` makes a creation
  * that does not complete. Arguments: the URLs of the broker and of the store.
  */
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import { openBus } from '@anneal/bus/open.ts';
 import { route } from '@anneal/bus/consume/route.ts';
 import { createMint } from '@anneal/contracts/envelope.ts';
@@ -35,8 +36,9 @@ const provider = new Provider<NoteDocument>({
   decide: () => Promise.resolve({ kind: 'waiting', ms: 0 }),
   work: (document, { data }): Promise<Decision<NoteDocument>> => {
     if (document.action === 'delete') return Promise.resolve({ kind: 'complete' });
-    if (data.properties['wait'] === true) return Promise.resolve({ kind: 'waiting', ms: null, message: 'It waits.' });
-    const { text: given } = data.properties;
+    // The test hides nothing, so no value is sealed.
+    const { wait, text: given } = data.properties as JsonObject;
+    if (wait === true) return Promise.resolve({ kind: 'waiting', ms: null, message: 'It waits.' });
     const text = typeof given === 'string' ? given : '';
     // A new value for each attempt, so that a repeat that works again is noticed.
     return Promise.resolve({

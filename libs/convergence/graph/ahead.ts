@@ -11,6 +11,7 @@
  * H4 A request that was sent ahead is recalled when its traversal fails or is cancelled before the requirements are
  *    complete, and when a newer plan wants something else.
  */
+import { sameJson } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceDocument } from '../documents.ts';
 import type { QueuePlace } from '../protocol.ts';
@@ -112,7 +113,8 @@ function resolveAhead(transaction: Transaction, planned: PlanResource): Resolved
     const required = plannedOf(state, name);
     const other = required && tools.queuePlace?.(required);
     const properties = inFlight[index]?.request?.properties ?? {};
-    return other?.kind === place.kind && typeof queue === 'string' && properties[other.property] === queue;
+    // A host that is hidden is sealed, and equal secrets have equal seals.
+    return other?.kind === place.kind && (queue ?? null) !== null && sameJson(properties[other.property], queue);
   });
   return sharesQueue ? resolved : undefined;
 }

@@ -1,5 +1,5 @@
 /** The actions that a task can name. A check names each input that an action does not have, or that has a wrong value. */
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { hasSealedForm, isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { nearestName } from '../syntax/mistakes.ts';
 import { workflowActions, type ActionDefinition, type ActionInput, type ActionInputKind } from './action-catalogue.ts';
 import { hasExpression } from './expression.ts';
@@ -69,8 +69,10 @@ export function actionInputMistakes(
   return [...unknown, ...missing, ...wrong];
 }
 
+/** True for an expression, and for a hidden value: only the action opens it, and then checks it. */
 const hasInside = (value: Json): boolean =>
   hasExpression(value) ||
+  hasSealedForm(value) ||
   (Array.isArray(value) ? value.some(hasInside) : isObject(value) && Object.values(value).some(hasInside));
 
 const isText = (value: Json): boolean => typeof value === 'string' && value !== '';

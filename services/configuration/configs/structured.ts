@@ -2,16 +2,21 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 
+export interface Filling {
+  readonly inputs: ReadonlyMap<string, Json>;
+  readonly key: string;
+  readonly strict: boolean;
+  /** The config is secret, so an error does not quote the names in it. */
+  readonly isHidden?: boolean;
+}
+
 /**
  * Replaces each map whose only key is `key` with the value of the input that it names. A missing input becomes null, or
  * is refused with `strict`.
  *
  * @throws AnnealError InvalidRequest that names the inputs that are missing
  */
-export function fillIn(
-  config: Json,
-  { inputs, key, strict }: { inputs: ReadonlyMap<string, Json>; key: string; strict: boolean },
-): Json {
+export function fillIn(config: Json, { inputs, key, strict, isHidden }: Filling): Json {
   const missing = new Set<string>();
   const fill = (value: Json): Json => {
     if (Array.isArray(value)) return value.map(fill);
@@ -26,6 +31,11 @@ export function fillIn(
     return Object.fromEntries(entries.map(([name, item]): [string, Json] => [name, fill(item)])) satisfies JsonObject;
   };
   const filled = fill(config);
+  if (strict && missing.size > 0 && isHidden) {
+    const message = 'The config, which is hidden, reads a Parameter that was not provided.';
+    const mistakes = [{ code: 'MissingInput', path: 'input_values', message }];
+    throw new AnnealError('InvalidRequest', message, { mistakes });
+  }
   if (strict && missing.size > 0) {
     const [first] = missing;
     const mistakes = [...missing].map((name) => ({

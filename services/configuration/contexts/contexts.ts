@@ -96,7 +96,7 @@ export class Contexts {
       if (!document || document.action === 'delete' || document.fence !== data.fence) return;
       const followed = document.followed ?? 0;
       if (sequence < followed) return;
-      const members = readMembers(follows.members);
+      const members = readMembers(this.#options.context.service.secrets.open(follows.members));
       const spec = { ...document.spec, members };
       const draft = { ...draftOf(document), spec, followed: sequence, refresh_at: this.#now() };
       // A repeat completes what a crash interrupted.

@@ -106,7 +106,7 @@ function draftRun(
   const values = { ...config.values, ...inputsFor(parent.data, member) };
   const isMap = typeof config.config.config === 'object' && config.config.group !== 'component';
   const target: RunTarget = {
-    config: isMap ? filledIn(config.config, values, {}) : config.config,
+    config: isMap ? filledIn(context.service.secrets, config.config, { values }) : config.config,
     values,
     actions: ['CREATE', 'UPDATE'],
     name: config.name,

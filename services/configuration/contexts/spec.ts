@@ -1,7 +1,9 @@
 /** Reads the properties of a context. */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, storedProperty, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
+import { isSecret, openProperty, sealLeaves } from '@anneal/runtime/secrets/open.ts';
+import { redaction } from '@anneal/runtime/secrets/redact.ts';
 import { digestOf, items, strings } from '../deployments/derive.ts';
 import { valuesOf, type NewRunContext } from '../deployments/runs/new-run.ts';
 import { checkLimits } from '../deployments/runs/time-limit.ts';
@@ -13,10 +15,14 @@ export async function readSpec(
   context: NewRunContext,
   { resource, properties }: ResourceRequest,
 ): Promise<ContextSpec> {
-  const members = readMembers(properties.members);
-  await refuseAbsent(context, resource.name, members);
+  const { secrets } = context.service;
+  const members = readMembers(openProperty(secrets, properties, 'members'));
+  const isHidden = isSecret(secrets, storedProperty(properties, 'members'));
+  await refuseAbsent(context, { resource: resource.name, isHidden }, members);
   const configs: ContextConfig[] = [];
-  for (const [index, item] of items(properties.configs).entries()) {
+  // The input values stay sealed.
+  const given = sealLeaves(secrets, storedProperty(properties, 'configs') ?? null);
+  for (const [index, item] of items(given).entries()) {
     const config = await readConfigItem(context, { resource: resource.name, index, item });
     if (configs.some(({ name }) => name === config.name)) {
       const path = `resources.${resource.name}.properties.configs[${index}].name`;
@@ -27,12 +33,12 @@ export async function readSpec(
     }
     configs.push(config);
   }
-  return { members, facts: strings(properties.facts), configs };
+  return { members, facts: strings(openProperty(secrets, properties, 'facts')), configs };
 }
 
 async function refuseAbsent(
   { collections }: NewRunContext,
-  resource: string,
+  { resource, isHidden }: { resource: string; isHidden: boolean },
   members: readonly MemberSpec[],
 ): Promise<void> {
   const hosts = await collections.hosts.getMany(members.map(({ host }) => host));
@@ -43,7 +49,7 @@ async function refuseAbsent(
     .map(({ host, roles }) => ({
       code: 'NotFound',
       path: `resources.${resource}.properties.members.${roles[0] ?? ''}`,
-      message: `host ${host} does not exist`,
+      message: `host ${isHidden ? redaction : host} does not exist`,
     }));
   if (mistakes.length === 0) return;
   const text = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
@@ -54,18 +60,23 @@ async function readConfigItem(
   context: NewRunContext,
   { resource, index, item }: { resource: string; index: number; item: JsonObject },
 ): Promise<ContextConfig> {
-  const [id = ''] = strings(item.config);
+  const { secrets } = context.service;
+  const [id = ''] = strings(secrets.open<Json>(item.config ?? null));
   const found = await context.collections.resources.get(id);
   if (!found?.config) {
     const path = `resources.${resource}.properties.configs[${index}].config`;
-    throw new AnnealError('NotFound', `Config ${id} of context ${resource} does not exist.`, {
-      mistakes: [{ code: 'NotFound', path, message: 'config does not exist' }],
-    });
+    throw new AnnealError(
+      'NotFound',
+      `Config ${isSecret(secrets, item.config) ? redaction : id} of context ${resource} does not exist.`,
+      {
+        mistakes: [{ code: 'NotFound', path, message: 'config does not exist' }],
+      },
+    );
   }
   const { config } = found;
   checkLimits(config.options, resource);
   const values = valuesOf(context, isObject(item.input_values) ? item.input_values : {});
-  const [name = found.name] = strings(item.name);
-  const roles = strings(item.roles);
+  const [name = found.name] = strings(secrets.open<Json>(item.name ?? null));
+  const roles = strings(secrets.open<Json>(item.roles ?? null));
   return { name, ...(roles.length > 0 && { roles }), digest: digestOf(config, values), config, values };
 }

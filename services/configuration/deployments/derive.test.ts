@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { createSecrets } from '@anneal/runtime/secrets/secrets.ts';
 import { deriveInputs, digestOf, readConfig, replacedBy, selectForAction } from './derive.ts';
 
-const component = readConfig('OS::Heat::SoftwareComponent', {
+const secrets = createSecrets([new Uint8Array(32)]);
+const component = readConfig(secrets, 'OS::Heat::SoftwareComponent', {
   configs: [
     { actions: ['CREATE', 'UPDATE'], config: 'up', tool: 'script' },
     { actions: ['DELETE'], config: 'down', tool: 'ansible' },
   ],
 });
-const script = readConfig('OS::Heat::OrderedConfig', { script: 'x', options: null });
+const script = readConfig(secrets, 'OS::Heat::OrderedConfig', { script: 'x', options: null });
 
 describe('the config of an action', () => {
   it.each([
@@ -22,7 +24,7 @@ describe('the config of an action', () => {
 });
 
 describe('derived inputs', () => {
-  const config = readConfig('OS::Heat::SoftwareConfig', {
+  const config = readConfig(secrets, 'OS::Heat::SoftwareConfig', {
     group: 'script',
     inputs: [{ name: 'a', default: 1, type: 'Number' }, { name: 'b' }],
   });
@@ -30,7 +32,7 @@ describe('derived inputs', () => {
     const inputs = deriveInputs({
       config,
       values: { b: 'two', c: { d: 1 } },
-      isSealed: () => false,
+      isText: (value) => typeof value === 'string',
       context: {
         host_id: 'h',
         action: 'CREATE',
@@ -61,7 +63,7 @@ describe('a digest', () => {
 });
 
 describe('replace_on_change', () => {
-  const config = readConfig('OS::Heat::SoftwareConfig', {
+  const config = readConfig(secrets, 'OS::Heat::SoftwareConfig', {
     inputs: [
       { name: 'version', replace_on_change: true, default: '1' },
       { name: 'note', replace_on_change: false },

@@ -6,9 +6,12 @@
  */
 import { createHash } from 'node:crypto';
 import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, storedProperty, type Json, type JsonObject, type SealableObject } from '@anneal/contracts/json.ts';
 import type { DeploymentSignalTransport } from '@anneal/contracts/transports.ts';
 import { pythonYaml } from '@anneal/python/text/yaml-writer.ts';
+import { openProperty, sealLeaves } from '@anneal/runtime/secrets/open.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import { limitNames, secondsOf } from './runs/time-limit.ts';
 
 export interface ConfigInput {
   readonly name: string;
@@ -44,13 +47,16 @@ export const strings = (value: Json | undefined): string[] =>
     (item): item is string => typeof item === 'string' && item !== '',
   );
 
-const readInputs = (value: Json | undefined): ConfigInput[] =>
-  items(value).map((input) => ({
-    name: text(input.name, ''),
-    type: text(input.type, 'String'),
-    default: input.default ?? null,
-    replace_on_change: input.replace_on_change === true,
-  }));
+/** Everything but the default, which may be a secret. */
+const readInput = (secrets: Secrets, { default: value = null, ...input }: JsonObject): ConfigInput => {
+  const { name, type, replace_on_change: replaces } = secrets.open<JsonObject>(input);
+  return {
+    name: text(name, ''),
+    type: text(type, 'String'),
+    default: value,
+    replace_on_change: replaces === true,
+  };
+};
 const readOutputs = (value: Json | undefined): ConfigOutput[] =>
   items(value).map((output) => ({
     name: text(output.name, ''),
@@ -58,36 +64,62 @@ const readOutputs = (value: Json | undefined): ConfigOutput[] =>
     error_output: output.error_output === true,
   }));
 
+/** An entry of a component, with its actions and its tool open. */
+const readEntry = (secrets: Secrets, { actions, tool, ...entry }: JsonObject): JsonObject => ({
+  ...entry,
+  ...(actions !== undefined && { actions: secrets.open<Json>(actions) }),
+  ...(tool !== undefined && { tool: secrets.open<Json>(tool) }),
+});
+
+/** Options with readable names and limits. A limit that is no number of seconds stays sealed, so no error can quote it. */
+function readOptions(secrets: Secrets, value: Json | undefined): JsonObject {
+  const options = sealLeaves(secrets, value ?? null);
+  if (!isObject(options)) return {};
+  const limits = limitNames.flatMap((name): [string, Json][] => {
+    const limit = secrets.open<Json>(options[name] ?? null);
+    return secondsOf(limit) === undefined ? [] : [[name, limit]];
+  });
+  const { on_interrupt: interrupt } = options;
+  const chosen = interrupt === undefined ? {} : { on_interrupt: secrets.open<Json>(interrupt) };
+  return { ...options, ...Object.fromEntries(limits), ...chosen };
+}
+
 /** The host that the properties of a deployment name. */
-export const hostIdOf = (properties: JsonObject): string | null => {
-  const value = properties.server ?? properties.hosted_on;
+export const hostIdOf = (secrets: Pick<Secrets, 'open'>, properties: SealableObject): string | null => {
+  const value = openProperty(secrets, properties, 'server') ?? openProperty(secrets, properties, 'hosted_on');
   return typeof value === 'string' && value !== '' ? value : null;
 };
 
-/** The config that the properties of a type of config, or of an OrderedConfig, describe. */
-export function readConfig(type: string, properties: JsonObject): StoredConfig {
+/** The config that the properties of a type of config, or of an OrderedConfig, describe. Texts and values stay sealed. */
+export function readConfig(secrets: Secrets, type: string, properties: SealableObject): StoredConfig {
+  const stored = (name: string): Json => storedProperty(properties, name) ?? null;
+  const group = (fallback: string): string => text(openProperty(secrets, properties, 'group'), fallback);
   const common = {
-    inputs: readInputs(properties.inputs),
-    outputs: readOutputs(properties.outputs),
-    options: isObject(properties.options) ? properties.options : {},
+    inputs: items(sealLeaves(secrets, stored('inputs'))).map((input) => readInput(secrets, input)),
+    outputs: readOutputs(openProperty(secrets, properties, 'outputs')),
+    options: readOptions(secrets, stored('options')),
   };
-  const given = properties.config ?? '';
+  const given = stored('config') ?? '';
   switch (type) {
-    case 'OS::Heat::SoftwareComponent':
-      return { ...common, open_outputs: false, group: 'component', config: { configs: properties.configs ?? [] } };
+    case 'OS::Heat::SoftwareComponent': {
+      const configs = items(sealLeaves(secrets, stored('configs'))).map((entry) => readEntry(secrets, entry));
+      return { ...common, open_outputs: false, group: 'component', config: { configs } };
+    }
     case 'OS::Heat::OrderedConfig': {
-      const script = properties.script ?? null;
+      const script = secrets.open<Json>(stored('script')) === null ? null : stored('script');
       return {
         ...common,
         open_outputs: common.outputs.length === 0,
-        group: script === null ? text(properties.group, 'script') : 'script',
+        group: script === null ? group('script') : 'script',
         config: script ?? given,
       };
     }
-    case 'OS::Heat::CloudConfig':
-      return { ...common, open_outputs: false, group: 'Heat::Ungrouped', config: cloudConfig(properties.cloud_config) };
+    case 'OS::Heat::CloudConfig': {
+      const config = cloudConfig(openProperty(secrets, properties, 'cloud_config'));
+      return { ...common, open_outputs: false, group: 'Heat::Ungrouped', config };
+    }
     default:
-      return { ...common, open_outputs: false, group: text(properties.group, 'Heat::Ungrouped'), config: given };
+      return { ...common, open_outputs: false, group: group('Heat::Ungrouped'), config: given };
   }
 }
 
@@ -120,8 +152,8 @@ export function selectForAction(
 export function deriveInputs(options: {
   config: StoredConfig;
   values: JsonObject;
-  /** True for a sealed value. It counts as text, because only its owner can tell more. */
-  isSealed: (value: Json) => boolean;
+  /** True for a text, also a sealed one. */
+  isText: (value: Json) => boolean;
   /** A deployment that no stack made has the id and name ''. */
   context: {
     host_id: string;
@@ -131,7 +163,7 @@ export function deriveInputs(options: {
     transport: DeploymentSignalTransport;
   };
 }): HostRequest['inputs'] {
-  const { config, values, isSealed, context } = options;
+  const { config, values, isText, context } = options;
   const where = {
     deploy_server_id: context.host_id,
     deploy_action: context.action,
@@ -156,7 +188,7 @@ export function deriveInputs(options: {
       .filter(([name]) => !declared.has(name) && !isOwn(name))
       .map(([name, value]) => ({
         name,
-        type: typeof value === 'string' || isSealed(value) ? 'String' : 'Json',
+        type: isText(value) ? 'String' : 'Json',
         value,
       })),
     ...Object.entries(where).map(([name, value]) => ({ name, type: 'String', value })),

@@ -3,11 +3,11 @@
  * A user is only a name: its access key is the credential, which may post measurements.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
 import { credentialRights } from '@anneal/contracts/calls/credentials.ts';
 import type { ResourceAction } from '@anneal/contracts/resource.ts';
 import type { Request, Result } from '@anneal/provider/document.ts';
 import { ec2SecretOf } from '@anneal/runtime/secrets/host-keys.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { CredentialStore } from './credentials.ts';
 
@@ -25,7 +25,7 @@ export async function provideCredential(
   { data, project = '' }: Request,
 ): Promise<Result> {
   const { resource, stack } = data;
-  const properties = secrets.open<JsonObject>(data.properties);
+  const properties = openProperties(secrets, data.properties);
   // Clients of CloudFormation find a user by its name.
   if (resource.type === user) return { kind: 'complete', physical_id: resource.physical_name };
   switch (action) {

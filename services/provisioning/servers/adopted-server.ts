@@ -2,11 +2,13 @@
  * A server that was adopted with a machine that already runs, as a joined host. Anneal puts configs on the host, and
  * controls neither the power nor the disk of the machine. The deletion of the server returns the host.
  */
+import { storedProperty } from '@anneal/contracts/json.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ResourceUpdate } from '@anneal/contracts/resource.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { deployedServerAttributes, serverAttributes } from './attributes.ts';
-import { objectOf, occasionIn, textOf, type ServerDocument } from './document.ts';
+import { occasionIn, textOf, type ServerDocument } from './document.ts';
 import type { ServerHosts } from './hosts.ts';
 import type { ServerDecision, ServerWork } from './servers.ts';
 
@@ -57,12 +59,12 @@ async function complete(
     request,
   );
   const { properties: given } = request.data;
-  const name = textOf(secrets.open(given), 'name') || view.name;
+  const name = textOf(openProperties(secrets, given), 'name') || view.name;
   if (type === 'OS::Heat::DeployedServer') {
     const attributes = deployedServerAttributes({ id: view.id, name, access, os_collect_config });
     return { kind: 'complete', physical_id: view.id, attributes };
   }
-  const { networks } = given;
+  const networks = storedProperty(given, 'networks');
   const open = networks === undefined ? undefined : secrets.open(networks);
   return {
     kind: 'complete',
@@ -73,8 +75,8 @@ async function complete(
       node: { id: view.id, name: view.name, facts: view.facts, properties: {} },
       networks: open,
       hide: (value) => (open === networks ? value : secrets.seal(value)),
-      metadata: objectOf(given, 'metadata'),
-      tags: given['tags'] ?? [],
+      metadata: storedProperty(given, 'metadata') ?? {},
+      tags: storedProperty(given, 'tags') ?? [],
       os_collect_config,
     }),
   };

@@ -10,7 +10,8 @@ export function serverAttributes(options: {
   node: Pick<NodeDocument, 'id' | 'name' | 'facts' | 'properties'>;
   /** The property of the server, open. */
   networks: Json | undefined;
-  metadata: JsonObject;
+  /** As stored: they may be sealed. */
+  metadata: Json;
   tags: Json;
   /** Its secrets are sealed. */
   os_collect_config: JsonObject;
@@ -29,7 +30,7 @@ export function serverAttributes(options: {
     accessIPv4: hide(firstAddress(found, 4)),
     accessIPv6: hide(firstAddress(found, 6)),
     console_urls: {},
-    tags: Array.isArray(tags) ? tags : [],
+    tags,
     os_collect_config,
     show: { id, name, status: 'ACTIVE', node: node.name, node_id: node.id, metadata, addresses },
   };

@@ -1,10 +1,11 @@
 /** Claims a node for a server. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import { storedProperty, type JsonObject, type SealableObject } from '@anneal/contracts/json.ts';
 import { pathFrom, type Origin } from '@anneal/contracts/origin.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { readHints, supportedHints } from '@anneal/hot/types/scheduler-hints.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { NodeChange, NodeDocument } from '../nodes/document.ts';
 import type { Runbooks } from '../nodes/plan/runbooks.ts';
@@ -92,7 +93,7 @@ async function requestOf(
   server: ServerDocument,
   { properties, origin }: Pick<ResourceRequest, 'properties' | 'origin'>,
 ): Promise<PlacementRequest> {
-  const open = context.secrets.open(properties);
+  const open = openProperties(context.secrets, properties);
   const wanted = wishOf(open, await images());
   const image = await imageOf(textOf(open, 'image'));
   const { group, project, failed_nodes: failed = [] } = server;
@@ -165,8 +166,8 @@ function wishOf(
 }
 
 /** The boot data of a machine, stored as received. Sealed values are opened only for the machine. */
-export const bootDataOf = (given: JsonObject): JsonObject => ({
-  image: given['image'] ?? '',
-  user_data: given['user_data'] ?? '',
-  metadata: given['metadata'] ?? {},
+export const bootDataOf = (given: SealableObject): JsonObject => ({
+  image: storedProperty(given, 'image') ?? '',
+  user_data: storedProperty(given, 'user_data') ?? '',
+  metadata: storedProperty(given, 'metadata') ?? {},
 });

@@ -2,6 +2,7 @@
  * OS::Heat::DeployedServer: a machine that already runs. It gets a queue and credentials; its power is not controlled.
  */
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { ServerHosts } from './hosts.ts';
 import { deployedServerAttributes } from './attributes.ts';
@@ -31,7 +32,11 @@ export function deployedServer(options: {
       return complete(server, request, server.hostname);
     },
     update: async (server, request) =>
-      complete(server, request, textOf(context.secrets.open(request.data.properties), 'name') || server.hostname),
+      complete(
+        server,
+        request,
+        textOf(openProperties(context.secrets, request.data.properties), 'name') || server.hostname,
+      ),
     delete: async (server, request) => {
       await hosts.delete(server.id, server.project, occasionIn(request.data));
       return { kind: 'complete', physical_id: hostOf(server) };

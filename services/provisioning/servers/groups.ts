@@ -12,6 +12,8 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { change, insertOnce } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
@@ -31,14 +33,19 @@ interface GroupDocument extends Document {
 }
 
 export class ServerGroups {
+  readonly #secrets: Secrets;
   readonly #collection: Collection<GroupDocument>;
 
-  private constructor(collection: Collection<GroupDocument>) {
+  private constructor(secrets: Secrets, collection: Collection<GroupDocument>) {
+    this.#secrets = secrets;
     this.#collection = collection;
   }
 
-  static async open({ store }: Pick<ServiceContext, 'store'>): Promise<ServerGroups> {
-    return new ServerGroups(await store.collection<GroupDocument>({ name: 'provisioning_groups', indexes: [] }));
+  static async open({ secrets, store }: Pick<ServiceContext, 'secrets' | 'store'>): Promise<ServerGroups> {
+    return new ServerGroups(
+      secrets,
+      await store.collection<GroupDocument>({ name: 'provisioning_groups', indexes: [] }),
+    );
   }
 
   /**
@@ -97,7 +104,7 @@ export class ServerGroups {
     { id, hostname, project }: ServerDocument,
     { data }: Parameters<ServerWork>[1],
   ): Promise<ServerDecision> {
-    const { properties } = data;
+    const properties = openProperties(this.#secrets, data.properties);
     const { policies } = properties;
     const rules = objectOf(properties, 'rules');
     const most: Json | undefined = rules['max_server_per_host'];

@@ -12,9 +12,9 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { Occasion } from '@anneal/contracts/origin.ts';
 import { collectTransports } from '@anneal/contracts/transports.ts';
-import { textOf } from './document.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { z } from 'zod';
+import { openProperty } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 
 export interface HostAccess {
@@ -46,7 +46,7 @@ export class ServerHosts {
     request: Envelope<ResourceRequest>,
   ): Promise<Omit<HostAccess, 'token'> & { readonly view: HostView; readonly os_collect_config: JsonObject }> {
     const { stack, resource, properties } = request.data;
-    const given = textOf(this.#context.secrets.open(properties), 'software_config_transport');
+    const given = openProperty(this.#context.secrets, properties, 'software_config_transport');
     const transport = collectTransports.find((each) => each === given) ?? null;
     const collector = { transport, stack_id: stack.id, stack_name: stack.name, resource_name: resource.name };
     const { origin } = request.data;

@@ -7,6 +7,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { portId } from '@anneal/contracts/port-id.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { inspectedProperties, requireDeclaration } from '../nodes/bmc/declared-properties.ts';
 import type { NodeChange, NodeDocument } from '../nodes/document.ts';
@@ -23,17 +24,17 @@ export function ironicPort(
   options: PortOptions,
 ): Readonly<Record<'create' | 'update' | 'delete' | 'check', ServerWork>> {
   return {
-    create: (server, { data }) => write(options, server, options.context.secrets.open(data.properties)),
-    update: (server, { data }) => write(options, server, options.context.secrets.open(data.properties)),
+    create: (server, { data }) => write(options, server, openProperties(options.context.secrets, data.properties)),
+    update: (server, { data }) => write(options, server, openProperties(options.context.secrets, data.properties)),
     delete: async (server, { data }) => {
-      const properties = options.context.secrets.open(data.properties);
+      const properties = openProperties(options.context.secrets, data.properties);
       const node = await options.records.find(textOf(properties, 'node'));
       if (node)
         await options.records.change(node.id, (current) => withInterfaces(current, without(current, server.id)));
       return { kind: 'complete' };
     },
     check: async (server, { data }) => {
-      const name = textOf(options.context.secrets.open(data.properties), 'node');
+      const name = textOf(openProperties(options.context.secrets, data.properties), 'node');
       const node = await options.records.find(name);
       const own = node && interfacesOf(node.declared).find((each) => resourceOf(each) === server.id);
       if (own) return { kind: 'complete' };

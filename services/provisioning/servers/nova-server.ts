@@ -1,4 +1,6 @@
 /** OS::Nova::Server: a machine that is claimed, booted and released clean. */
+import { storedProperty } from '@anneal/contracts/json.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import { AnnealError, errorTable, fromFailure } from '@anneal/contracts/errors.ts';
 import type { NodeState } from '@anneal/contracts/calls/provisioning.ts';
 import { pathFrom } from '@anneal/contracts/origin.ts';
@@ -22,7 +24,7 @@ import { classFor } from './placement.ts';
 import { serverAttributes } from './attributes.ts';
 import { nothingToAdopt } from './adopted-server.ts';
 import { serverPower } from './power.ts';
-import { objectOf, occasionIn, textOf, type ServerDocument } from './document.ts';
+import { occasionIn, textOf, type ServerDocument } from './document.ts';
 import type { ServerDecision, ServerWork } from './servers.ts';
 
 /** Poll interval. A node wakes its server when it changes, and this limits the delay after a lost wake-up. */
@@ -134,7 +136,7 @@ async function update(
 ): Promise<ServerDecision> {
   const { context, records, flavors } = options;
   const { changed } = request.data as ResourceUpdate;
-  const properties = context.secrets.open(request.data.properties);
+  const properties = openProperties(context.secrets, request.data.properties);
   const node = await records.ofInstance(server.id);
   if (node && keptByOperator.includes(node.state))
     return { kind: 'waiting', message: `its node ${node.name} is ${node.state}`, ms: lookAgainMs };
@@ -219,7 +221,7 @@ async function check(
       ),
     };
   }
-  const properties = context.secrets.open(request.data.properties);
+  const properties = openProperties(context.secrets, request.data.properties);
   return {
     ...(await complete(options, {
       server,
@@ -241,7 +243,7 @@ async function complete(
   }: { server: ServerDocument; node: NodeDocument; request: Parameters<ServerWork>[1]; name: string },
 ) {
   const { properties: given } = request.data;
-  const { networks } = given;
+  const networks = storedProperty(given, 'networks');
   const { id, hostname, project } = server;
   const { os_collect_config } = await hosts.collect({ id, name: hostname, project }, request);
   const open = networks === undefined ? undefined : secrets.open(networks);
@@ -254,8 +256,8 @@ async function complete(
       node,
       networks: open,
       hide: (value) => (open === networks ? value : secrets.seal(value)),
-      metadata: objectOf(given, 'metadata'),
-      tags: given['tags'] ?? [],
+      metadata: storedProperty(given, 'metadata') ?? {},
+      tags: storedProperty(given, 'tags') ?? [],
       os_collect_config,
     }),
   };

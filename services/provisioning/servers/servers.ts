@@ -2,6 +2,7 @@
 import type { ResourceAction } from '@anneal/contracts/resource.ts';
 import type { Received, Request } from '@anneal/provider/document.ts';
 import { Provider, type Decision } from '@anneal/provider/provide.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { Timers } from '@anneal/store/timers.ts';
@@ -76,7 +77,7 @@ export class Servers {
   /** All work takes time, so a request is recorded first. */
   #decide({ action, message, known }: Received<ServerDocument>): ServerDecision {
     const { resource, properties, attributes } = message.data;
-    const wanted = this.#options.context.secrets.open(properties);
+    const wanted = openProperties(this.#options.context.secrets, properties);
     const hinted = action === 'create' ? readHints(objectOf(wanted, 'scheduler_hints')).group : undefined;
     const group = hinted ?? known?.group;
     const adopted = known?.adopted_host ?? adoptedHostOf(message.data);

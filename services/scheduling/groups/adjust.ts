@@ -8,9 +8,9 @@
  *    and no scaling lacks its event.
  * A4 Each input is made from the state after the input before it: the shard steps a group by one such message at a time.
  */
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
 import {
   groupAct,
   groupAdjust,
@@ -89,7 +89,7 @@ class GroupRequests {
       throw new AnnealError('NotFound', `The stack ${stack.name} is no group that scales.`);
     }
     const { now, secrets } = this.#tools.context;
-    const properties = secrets.open<JsonObject>(kept.properties);
+    const properties = openProperties(secrets, kept.properties);
     const group = groupOf(state, { kept, properties, now: now().getTime() });
     const occasion = occasionOf(message, group);
     const turn = { id: message.id, cause: message, occasion, state, kept, properties, group, scaling: group.state };

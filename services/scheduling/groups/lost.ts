@@ -2,6 +2,8 @@
  * Members whose host fell silent, or whose node has a fault: noted at once, replaced after the time in the properties of
  * the group. Pure.
  */
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { groupLost } from '@anneal/contracts/calls/scaling.ts';
 import type { GroupTimer } from '@anneal/convergence/protocol.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
@@ -105,8 +107,11 @@ function countedSince(lost: LostMember, { node_faults: faults }: ReplaceLost): s
 }
 
 /** A timer for each lost member that the policy of the group replaces. */
-export function lostTimers({ properties, members }: Pick<StoredNestedRequest, 'properties' | 'members'>): GroupTimer[] {
-  const policy = replaceLost(properties);
+export function lostTimers(
+  secrets: Pick<Secrets, 'open'>,
+  { properties, members }: Pick<StoredNestedRequest, 'properties' | 'members'>,
+): GroupTimer[] {
+  const policy = replaceLost(openProperties(secrets, properties));
   if (!policy) return [];
   return Object.entries(members?.scaling?.lost ?? {}).flatMap(([name, lost]) => {
     const since = countedSince(lost, policy);

@@ -8,6 +8,7 @@ import { groupLost } from '@anneal/contracts/calls/scaling.ts';
 import { hostEvent, nodeEvent, type HostEventData, type NodeEventData } from '@anneal/contracts/events.ts';
 import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { TreePlace } from '@anneal/contracts/origin.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Shards } from '../shards/shards.ts';
@@ -22,7 +23,7 @@ export interface LostHosts {
 }
 
 export function createLostHosts(parts: {
-  context: Pick<ServiceContext, 'bus' | 'mint'>;
+  context: Pick<ServiceContext, 'bus' | 'mint' | 'secrets'>;
   collections: Pick<SchedulingCollections, 'resources' | 'stacks'>;
   shards: Pick<Shards, 'queueOf'>;
   servers: Pick<LostServers, 'take'>;
@@ -43,8 +44,8 @@ export function createLostHosts(parts: {
       const stack: StackDocument | undefined = await collections.stacks.get(id);
       if (!stack) break;
       const kept = scalingGroup(stack);
-      // The names of these properties are not secret, so the stored form is enough.
-      const follows = kept && (replaceLost(kept.properties) || orderOf(kept.properties) === 'unhealthy');
+      const properties = openProperties(context.secrets, kept?.properties ?? {});
+      const follows = kept && (replaceLost(properties) || orderOf(properties) === 'unhealthy');
       if (follows) return { group: stack, member };
       if (kept) innermost ??= { group: stack, member };
       member = stack.parent?.resource_name ?? '';

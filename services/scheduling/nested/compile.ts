@@ -7,6 +7,8 @@ import { type CompileAnswer, templateCompileNested } from '@anneal/contracts/cal
 import { type ResourceDocument, type StackDocument, type Target } from '@anneal/convergence/documents.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
+import { openProperties, openProperty } from '@anneal/runtime/secrets/open.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
@@ -67,7 +69,7 @@ export function createChildCompiler({
   evaluation: Evaluation;
 }): ChildCompiler {
   const { bus, mint } = context;
-  const configurations = createConfigurations(collections, evaluation);
+  const configurations = createConfigurations(collections, { evaluation, secrets: context.secrets });
 
   return async (parameters) => {
     const { wanted, stack, cause, resource, revision } = parameters;
@@ -90,7 +92,7 @@ export function createChildCompiler({
           type: wanted.type,
           kind: wanted.kind,
           ...(group && { template: group.template, ...(group.rolling && { rolling: group.rolling }) }),
-          properties: group ? {} : wanted.properties,
+          properties: group ? {} : (wanted.properties as JsonObject),
           ...(!group && parameters.previousPlan !== undefined && { previous_plan: parameters.previousPlan }),
           ...(parameters.unknown && parameters.unknown.length > 0 && { unknown: [...parameters.unknown] }),
           facade: wanted.facade,
@@ -119,11 +121,11 @@ async function groupParts(
   const { type } = wanted;
   const found = membersOf({
     type,
-    properties: secrets.open<JsonObject>(wanted.properties),
+    properties: openProperties(secrets, wanted.properties),
     reads: wanted.reads,
     updatePolicy: secrets.open(wanted.facade.update_policy),
     before: before?.members
-      ? { properties: secrets.open<JsonObject>(before.properties), state: before.members }
+      ? { properties: openProperties(secrets, before.properties), state: before.members }
       : undefined,
     existing: existing
       .filter(({ action }) => action !== 'DELETE')
@@ -153,15 +155,15 @@ async function groupParts(
     newName: (count) => memberName(derivedId(`${cause.id} member\n${count}`)),
   });
   const template = resealMembers({ type, properties: wanted.properties, template: found.template, secrets });
-  return { template, rolling: found.rolling, members: cooled(found.state, parameters) };
+  return { template, rolling: found.rolling, members: cooled(secrets, found.state, parameters) };
 }
 
 /** Starts a cooldown, as in Heat, when a scaling group is created and when its own properties change its size. */
-function cooled(state: GroupState, { wanted, before, size }: CompileChild): GroupState {
+function cooled(secrets: Secrets, state: GroupState, { wanted, before, size }: CompileChild): GroupState {
   const kind = groupKind(wanted.type);
   if ((kind !== 'scaling' && kind !== 'instances') || size !== undefined) return state;
   if (before?.members && before.members.names.length === state.names.length) return state;
-  const { cooldown, Cooldown } = wanted.properties;
+  const [cooldown, Cooldown] = ['cooldown', 'Cooldown'].map((name) => openProperty(secrets, wanted.properties, name));
   return { ...state, cooldown: { ...state.cooldown, seconds: Number(cooldown ?? Cooldown ?? 0) } };
 }
 

@@ -3,8 +3,10 @@
  * server. A configuration may itself start from a server; its own properties win.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject, type SealableObject } from '@anneal/contracts/json.ts';
 import { isNested } from '@anneal/convergence/documents.ts';
+import { openProperty } from '@anneal/runtime/secrets/open.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import type { GroupState } from './kept.ts';
@@ -14,7 +16,7 @@ type Configuration = GroupState['configuration'];
 export interface Configurations {
   find(group: {
     /** The properties of the group. */
-    readonly properties: JsonObject;
+    readonly properties: SealableObject;
     readonly project: string;
     /** The stack around it. */
     readonly stack: string;
@@ -41,13 +43,15 @@ const taken: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 export function createConfigurations(
   { stacks, resources }: Pick<SchedulingCollections, 'stacks' | 'resources'>,
-  evaluation: Pick<Evaluation, 'referenceTo'>,
+  { evaluation, secrets }: { evaluation: Pick<Evaluation, 'referenceTo'>; secrets: Secrets },
 ): Configurations {
   /** Finds a launch configuration by its reference, among the resources of the stack. */
   const named = async (stack: string, project: string, name: Json | undefined): Promise<Configuration> => {
     const found = (await resources.find({ where: { stack_id: stack } })).find(
       (resource) =>
-        resource.physical_id !== null && !isNested(resource) && evaluation.referenceTo(resource, project) === name,
+        resource.physical_id !== null &&
+        !isNested(resource) &&
+        secrets.open<Json>(evaluation.referenceTo(resource, project)) === name,
     );
     if (!found) return null;
     const { metadata, request, properties } = found;
@@ -71,10 +75,12 @@ export function createConfigurations(
 
   return {
     async find({ properties, project, stack, named: known }) {
-      const { InstanceId: ownServer, LaunchConfigurationName: name } = properties;
+      const [ownServer, name] = ['InstanceId', 'LaunchConfigurationName'].map((property) =>
+        openProperty(secrets, properties, property),
+      );
       if (typeof ownServer === 'string') return { properties: await like(ownServer, project), metadata: {} };
       const found = known ?? (await named(stack, project, name));
-      const server = found?.properties['InstanceId'];
+      const server = found && openProperty(secrets, found.properties, 'InstanceId');
       if (!found || typeof server !== 'string') return found;
       const said = Object.entries(found.properties).filter(([, value]) => value !== null);
       return { ...found, properties: { ...(await like(server, project)), ...Object.fromEntries(said) } };

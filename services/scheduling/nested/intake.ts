@@ -30,6 +30,7 @@ import type { Input } from '@anneal/convergence/protocol.ts';
 import { newStack, type ParentLink, type Scaling, type StackDocument } from '@anneal/convergence/documents.ts';
 import { emptyPlan, type State } from '@anneal/convergence/state.ts';
 import { reply } from '@anneal/provider/accept.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { insertOnce } from '@anneal/store/change.ts';
 import { liveName } from '../shard/live-name.ts';
@@ -101,11 +102,11 @@ export class NestedIntake {
 
   /** Compiles the target of a new nested stack and inserts its document. Returns the refusal, if any. */
   async #insertCompiled(message: Envelope, nested: NestedRequest): Promise<AnnealError | undefined> {
-    const { compile, contents, plans, quotas } = this.#options;
+    const { compile, contents, context, plans, quotas } = this.#options;
     const data = message.data as ResourceRequest;
     const project = message.project ?? '';
     const wanted = keptOf(data, nested);
-    const adopted = adoptedGroup(wanted, adoptedOf(data));
+    const adopted = adoptedGroup(context.secrets, wanted, adoptedOf(data));
     const { target, kept } = await compile({
       wanted,
       before: adopted,
@@ -140,7 +141,7 @@ export class NestedIntake {
     const data = message.data as ResourceRequest;
     const { id } = message;
     const { stack } = state;
-    const parent = linkOf(message, context.now());
+    const parent = linkOf(message, context);
     const action = actions.get(message.type) ?? 'create';
     const occasion = occasionOf(data, action);
     if (stack.deleted_at !== null) {
@@ -204,11 +205,11 @@ export class NestedIntake {
         id: message.id,
         plan: await plans.get(compiled.target.plan),
         target: compiled.target,
-        timeout_minutes: minutesOf(data) ?? data.nested?.timeout_minutes ?? null,
+        timeout_minutes: minutesOf(this.#options.context.secrets, data) ?? data.nested?.timeout_minutes ?? null,
         ...(compiled.kept && { group: toKept(compiled.kept) }),
         ...scalingOf(message.id, { before: fromKept(stack.group), after: isRepeat ? undefined : compiled.kept }),
         // The update may be the one that lets the group replace its lost members.
-        timers: compiled.kept ? lostTimers(compiled.kept) : [],
+        timers: compiled.kept ? lostTimers(this.#options.context.secrets, compiled.kept) : [],
         parent,
       };
     } catch (error) {
@@ -241,11 +242,11 @@ export class NestedIntake {
       project,
       owner: nested?.owner ?? '',
       created_at: now.toISOString(),
-      timeout_minutes: minutesOf(data) ?? data.nested?.timeout_minutes ?? null,
+      timeout_minutes: minutesOf(this.#options.context.secrets, data) ?? data.nested?.timeout_minutes ?? null,
       on_failure: 'keep',
       tags: [],
       target: more.target,
-      parent: linkOf(message, now),
+      parent: linkOf(message, this.#options.context),
       root: isOwn || !nested ? resource.id : nested.root,
       depth: isOwn || !nested ? 0 : nested.depth,
       group: more.kept && toKept(more.kept),
@@ -286,21 +287,26 @@ function adoptedOf({ adopt }: ResourceRequest): JsonObject | null {
 }
 
 /** The state of an adopted group, whose members keep their names. */
-function adoptedGroup(wanted: StoredNestedRequest, resources: JsonObject | null): StoredNestedRequest | undefined {
+function adoptedGroup(
+  secrets: ServiceContext['secrets'],
+  wanted: StoredNestedRequest,
+  resources: JsonObject | null,
+): StoredNestedRequest | undefined {
   if (wanted.kind !== 'group' || !resources) return undefined;
   const names = Object.keys(resources);
   const numbers = new Set(names);
   const last = Math.max(-1, ...names.map(Number).filter(Number.isInteger));
   const skipped = Array.from({ length: last + 1 }, (_, number) => String(number)).filter((name) => !numbers.has(name));
+  const properties = openProperties(secrets, wanted.properties);
   // The data does not say which members were in the warm pool, so the pool takes only those beyond the most in service.
-  const most = poolSize(wanted.properties) > 0 ? boundsOf(wanted.properties).most : names.length;
+  const most = poolSize(properties) > 0 ? boundsOf(properties).most : names.length;
   const split = { names: names.slice(0, most), ...(names.length > most && { warm: names.slice(most) }) };
   return { ...wanted, members: { ...split, skipped, cooldown: noCooldown, configuration: null } };
 }
 
 const isFinal = (error: unknown): error is AnnealError => error instanceof AnnealError && error.kind === 'final';
 
-function linkOf(message: Envelope, now: Date): ParentLink {
+function linkOf(message: Envelope, { secrets, now }: Pick<ServiceContext, 'secrets' | 'now'>): ParentLink {
   const { resource, stack, fence, nested, origin } = message.data as ResourceRequest;
   return {
     stack_id: stack.id,
@@ -308,7 +314,7 @@ function linkOf(message: Envelope, now: Date): ParentLink {
     resource_name: resource.name,
     action: actions.get(message.type) ?? 'create',
     fence,
-    deadline: deadlineOf(message.data as ResourceRequest, now),
+    deadline: deadlineOf({ secrets, now: now() }, message.data as ResourceRequest),
     ...(nested?.restores && { restores: true }),
     ...(origin && { place: { root: origin.root, path: origin.path, tags: origin.tags } }),
   };

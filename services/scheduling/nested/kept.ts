@@ -1,5 +1,5 @@
 /** The parts of its request that a nested stack stores in its document, so that it can be compiled again by itself. */
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject, SealableObject } from '@anneal/contracts/json.ts';
 import type { NestedRequest } from '@anneal/contracts/resource.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { ScalingState } from '../groups/scaling-state.ts';
@@ -29,7 +29,7 @@ export interface StoredNestedRequest {
   readonly files: string;
   readonly facade: NestedRequest['facade'];
   /** The properties of its resource; secrets are sealed. */
-  readonly properties: JsonObject;
+  readonly properties: SealableObject;
   readonly members: GroupState | null;
   /** The answer lists the servers inside. */
   readonly shows_servers?: boolean;

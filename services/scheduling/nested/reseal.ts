@@ -1,5 +1,5 @@
 /** Seals secrets in members again. Members are computed from opened values of the group. */
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject, SealableObject } from '@anneal/contracts/json.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 
@@ -13,11 +13,11 @@ export function resealMembers({
 }: {
   type: string;
   /** The properties of the group, still sealed. */
-  properties: JsonObject;
+  properties: SealableObject;
   template: JsonObject;
   secrets: Secrets;
 }): JsonObject {
-  const places = sealedPlaces(properties, secrets).flatMap((path) => inMember(type, path));
+  const places = sealedPlaces(properties as JsonObject, secrets).flatMap((path) => inMember(type, path));
   const worked = secrets.fromOutside(template);
   if (places.length === 0) return worked;
   const resources = Object.entries((worked['resources'] ?? {}) as Record<string, JsonObject>).map(
@@ -39,16 +39,29 @@ function sealedPlaces(value: Json, secrets: Secrets, path: Path = []): Path[] {
 function inMember(type: string, [first = '', ...rest]: Path): Path[] {
   switch (groupKind(type)) {
     case 'numbered':
-      return first === 'resource_def' ? [rest.length < 2 ? ['properties', '*'] : rest] : [];
+      return first === 'resource_def' ? inDefinition(rest) : [];
     case 'scaling':
-      return first === 'resource' ? [rest.length < 2 ? ['properties', '*'] : rest] : [];
+      return first === 'resource' ? inDefinition(rest) : [];
     case 'chain':
       return first === 'resource_properties' ? [['properties', ...(rest.length === 0 ? ['*'] : rest)]] : [];
     case 'deployments':
       return first === 'servers' ? [['properties', 'server']] : [['properties', first, ...rest]];
+    case 'instances':
+      return Object.hasOwn(ofInstances, first) ? [['properties', ofInstances[first] ?? '']] : [];
     default:
       return [];
   }
+}
+
+/** The properties of an instance that a property of its group becomes. */
+const ofInstances: Readonly<Record<string, string>> = { Tags: 'Tags', VPCZoneIdentifier: 'SubnetId' };
+
+/** When a definition or its properties are secret as a whole, each property is. The type and the policies are no secret. */
+function inDefinition([part, ...rest]: Path): Path[] {
+  const properties = ['properties', ...(rest.length === 0 ? ['*'] : rest)];
+  if (part === undefined) return [properties, ['metadata']];
+  if (part === 'properties') return [properties];
+  return part === 'metadata' ? [['metadata', ...rest]] : [];
 }
 
 function sealAt(value: Json, [step, ...rest]: Path, secrets: Secrets): Json {

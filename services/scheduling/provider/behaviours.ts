@@ -1,7 +1,8 @@
 /** The behaviour of each type of our own provider. The types are defined as data in `libs/hot/types/scheduling.ts`. */
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, storedProperty, type Json, type JsonObject, type SealableObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { Result } from '@anneal/provider/document.ts';
+import { isSecret, openProperties, openProperty } from '@anneal/runtime/secrets/open.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { coerceValue } from './coerce.ts';
 import type { Draw } from './draw.ts';
@@ -13,7 +14,7 @@ export interface ActionRequest extends ResourceRequest {
   /** Draws an integer from 0, below the given one. */
   readonly draw: Draw;
   /** Only for an update. */
-  readonly old_properties?: JsonObject;
+  readonly old_properties?: SealableObject;
 }
 
 export interface Behaviour {
@@ -49,8 +50,9 @@ const value: Behaviour = {
   atOnce: true,
   run(request) {
     if (request.action === 'delete') return done;
-    const open = request.secrets.open<Json>(request.properties) as JsonObject;
-    const secret = open !== request.properties;
+    const { secrets } = request;
+    const open = openProperties(secrets, request.properties);
+    const secret = isSecret(secrets, request.properties as JsonObject);
     const coerced = coerceValue(open['value'] ?? null, open['type'] ?? null);
     if (!coerced.ok) {
       const message = secret
@@ -61,7 +63,7 @@ const value: Behaviour = {
     return {
       kind: 'complete',
       physical_id: request.resource.physical_name,
-      attributes: { value: secret ? request.secrets.seal(coerced.value) : coerced.value },
+      attributes: { value: secret ? secrets.seal(coerced.value) : coerced.value },
     };
   },
 };
@@ -70,7 +72,7 @@ const random: Behaviour = {
   atOnce: true,
   run(request) {
     if (request.action !== 'create') return done;
-    const made = randomString(request.secrets.open<Json>(request.properties) as JsonObject, request.draw);
+    const made = randomString(openProperties(request.secrets, request.properties), request.draw);
     if (!made.ok) return { kind: 'failed', error: { code: 'InvalidRequest', message: made.message } };
     return { kind: 'complete', physical_id: request.resource.physical_name, attributes: { value: made.value } };
   },
@@ -84,21 +86,22 @@ const none: Behaviour = {
 };
 
 /** A creation that fails leaves no object behind, so it has no id. */
-const physicalName = ({ action, properties, resource }: ActionRequest): string | undefined =>
-  action === 'create' && properties['fail'] !== true ? resource.physical_name : undefined;
+const physicalName = ({ action, properties, resource, secrets }: ActionRequest): string | undefined =>
+  action === 'create' && openProperty(secrets, properties, 'fail') !== true ? resource.physical_name : undefined;
 
 const test: Behaviour = {
   earlyId: physicalName,
-  waitSeconds({ action, properties }) {
-    const perAction = properties['action_wait_secs'];
+  waitSeconds({ action, properties, secrets }) {
+    const perAction = openProperty(secrets, properties, 'action_wait_secs');
     const own = isObject(perAction) ? perAction[action] : undefined;
-    return Number(own ?? properties['wait_secs'] ?? 0) || 0;
+    return Number(own ?? openProperty(secrets, properties, 'wait_secs') ?? 0) || 0;
   },
   run(request) {
-    const { action, properties, resource, old_properties: old } = request;
+    const { action, properties: stored, resource, old_properties: old = {}, secrets } = request;
     if (action !== 'create' && action !== 'update') return done;
+    const properties = openProperties(secrets, stored);
     if (action === 'update' && properties['update_replace'] === true) {
-      const differs = JSON.stringify(old?.['value']) !== JSON.stringify(properties['value']);
+      const differs = JSON.stringify(openProperty(secrets, old, 'value')) !== JSON.stringify(properties['value']);
       if (differs)
         return {
           kind: 'failed',
@@ -112,15 +115,16 @@ const test: Behaviour = {
     return {
       kind: 'complete',
       physical_id: resource.physical_name,
-      attributes: { output: properties['value'] ?? null },
+      attributes: { output: storedProperty(stored, 'value') ?? null },
     };
   },
-  adopt: (request) => ({ output: heldIn(request, 'output') ?? request.properties['value'] ?? null }),
+  adopt: (request) => ({ output: heldIn(request, 'output') ?? storedProperty(request.properties, 'value') ?? null }),
 };
 
 const delay: Behaviour = {
   earlyId: physicalName,
-  waitSeconds({ action, properties }) {
+  waitSeconds({ action, properties: stored, secrets }) {
+    const properties = openProperties(secrets, stored);
     const actions = properties['actions'];
     if (!(Array.isArray(actions) ? actions : ['CREATE']).includes(action.toUpperCase())) return 0;
     const number = (name: string, fallback: number): number => Number(properties[name] ?? fallback) || 0;

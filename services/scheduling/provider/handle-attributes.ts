@@ -2,6 +2,7 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
+import { openProperty } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { grantOf, signalEndpoint, signalToken, signedSignalUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 
@@ -29,7 +30,7 @@ export function handleAttributes(
     region_name: region,
   };
   const none = { token: null, endpoint: null, curl_cli: null, signal: null };
-  switch (data.properties['signal_transport'] ?? 'TOKEN_SIGNAL') {
+  switch (openProperty(secrets, data.properties, 'signal_transport') ?? 'TOKEN_SIGNAL') {
     case 'TOKEN_SIGNAL': {
       const headers = [`X-Auth-Token: ${token}`, 'Content-Type: application/json', 'Accept: application/json'];
       const curl = `curl -i -X POST ${headers.map((header) => `-H '${header}'`).join(' ')} ${endpoint}`;

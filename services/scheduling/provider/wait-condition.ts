@@ -8,12 +8,14 @@
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { jsonBytes, type Json, type SealableObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { reply } from '@anneal/provider/accept.ts';
 import { draftOf, responseTo, type Received, type Result } from '@anneal/provider/document.ts';
 import type { Decision } from '@anneal/provider/provide.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
+import { openProperty } from '@anneal/runtime/secrets/open.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { grantOfUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { Collection } from '@anneal/store/port.ts';
@@ -25,10 +27,12 @@ import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
 const conditionTypes: ReadonlySet<string> = new Set(['OS::Heat::WaitCondition', 'AWS::CloudFormation::WaitCondition']);
 
 /** The two dialects spell the properties of a condition differently. */
-const read = (properties: JsonObject, name: 'handle' | 'timeout' | 'count'): Json | undefined =>
-  properties[name] ?? properties[name.charAt(0).toUpperCase() + name.slice(1)];
+const read = (secrets: Secrets, properties: SealableObject, name: 'handle' | 'timeout' | 'count'): Json | undefined =>
+  openProperty(secrets, properties, name) ??
+  openProperty(secrets, properties, name.charAt(0).toUpperCase() + name.slice(1));
 /** The number of signals that complete a condition. */
-export const countOf = (data: ResourceRequest): number => Number(read(data.properties, 'count') ?? 1);
+export const countOf = (secrets: Secrets, { properties }: ResourceRequest): number =>
+  Number(read(secrets, properties, 'count') ?? 1);
 
 interface Options {
   readonly context: ServiceContext;
@@ -62,7 +66,8 @@ export class WaitConditions {
 
   #decideHandle({ action, message, known }: Received<WorkDocument>): Decision<WorkDocument> {
     if (action !== 'create' && action !== 'update') return { kind: 'complete', change: { due_at: null } };
-    const silent = message.data.properties['signal_transport'] === 'NO_SIGNAL';
+    const { secrets } = this.#options.context;
+    const silent = openProperty(secrets, message.data.properties, 'signal_transport') === 'NO_SIGNAL';
     return {
       kind: 'complete',
       physical_id: message.data.resource.id,
@@ -107,7 +112,7 @@ export class WaitConditions {
     // The deletion clears the handle, so it is work.
     if (action === 'delete' && known?.handle !== undefined) return { kind: 'waiting', ms: 0 };
     if (action !== 'create' && action !== 'update') return { kind: 'complete', change: { due_at: null } };
-    const reference = secrets.open(read(data.properties, 'handle') ?? null);
+    const reference = read(secrets, data.properties, 'handle');
     const text = typeof reference === 'string' ? reference : '';
     const grant = grantOfUrl(secrets, text);
     const handleId = grant?.resource_id ?? text;
@@ -117,7 +122,7 @@ export class WaitConditions {
       const error = { code: 'InvalidRequest', message: `The handle of ${data.resource.name} ${why}: ${handleId}` };
       return { kind: 'failed', error, change: { due_at: null } };
     }
-    const due = now().getTime() + Number(read(data.properties, 'timeout') ?? 0) * 1000;
+    const due = now().getTime() + Number(read(secrets, data.properties, 'timeout') ?? 0) * 1000;
     return { kind: 'waiting', ms: 0, change: { due_at: new Date(due).toISOString(), handle: handleId } };
   }
 
@@ -129,7 +134,7 @@ export class WaitConditions {
       return { kind: 'complete' };
     }
     const signals = handle?.signals ?? {};
-    const count = countOf(data);
+    const count = countOf(this.#options.context.secrets, data);
     const verdict = handle?.silent === true ? ({ ok: true } as const) : judgeSignals(signals, { count });
     if (verdict?.ok) return { ...this.#doneWith(data, signals), change: { due_at: null } };
     if (verdict) return { kind: 'failed', error: verdict.failure, change: { due_at: null } };

@@ -1,4 +1,6 @@
 /** Describes the wait of a resource at our own provider, and how an operator can end it. Read-only. */
+import { openProperty } from '@anneal/runtime/secrets/open.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import { signalEndpoint } from '@anneal/runtime/secrets/signal-grant.ts';
 import { isEndedExecution, isEndedTask } from '@anneal/convergence/workflow/documents.ts';
@@ -25,8 +27,8 @@ const mostRead = 100;
 
 type WaitCollections = Pick<SchedulingCollections, 'executions' | 'resources' | 'tasks' | 'work'>;
 
-export function createWaiting(collections: WaitCollections & { gatewayUrl: string }): WaitLookup {
-  const { work, resources, gatewayUrl } = collections;
+export function createWaiting(collections: WaitCollections & { gatewayUrl: string; secrets: Secrets }): WaitLookup {
+  const { work, resources, gatewayUrl, secrets } = collections;
   return async ({ stack, resource }) => {
     const document = await work.get(resource.id);
     if (!document?.request || document.fence !== resource.request?.fence) return undefined;
@@ -40,7 +42,7 @@ export function createWaiting(collections: WaitCollections & { gatewayUrl: strin
     }
     const [state, handle] = await Promise.all([work.get(document.handle), resources.get(document.handle)]);
     const signals = Object.entries(state?.signals ?? {});
-    const count = countOf(document.request.data);
+    const count = countOf(secrets, document.request.data);
     const came = `${signals.length} of ${count} signals`;
     const ids = signals.slice(-named).map(([id]) => id);
     const which = ids.length === 0 ? '' : ` (${signals.length > named ? '…, ' : ''}${ids.join(', ')})`;
@@ -51,7 +53,7 @@ export function createWaiting(collections: WaitCollections & { gatewayUrl: strin
       state: came,
       reason: last === undefined ? 'no signal has arrived' : `last signal: ${last}`,
       summary: `${resource.name} waits for signals to ${name}: ${came} received${which}; it fails unless the others arrive by ${until}.`,
-      exits: handle ? waysTo(stack, handle, gatewayUrl) : [],
+      exits: handle ? waysTo(stack, handle, { gatewayUrl, secrets }) : [],
     };
   };
 }
@@ -82,11 +84,18 @@ async function executionWait(
 }
 
 /** Ways to signal a handle: a command, a URL that needs a login, and the attribute for scripts, which needs none. */
-function waysTo(stack: StackDocument, handle: ResourceDocument, gatewayUrl: string): string[] {
+function waysTo(
+  stack: StackDocument,
+  handle: ResourceDocument,
+  { gatewayUrl, secrets }: { gatewayUrl: string; secrets: Secrets },
+): string[] {
   const { name, type, properties } = handle;
   const isHeat = type === 'OS::Heat::WaitConditionHandle';
   const body = isHeat ? { status: 'SUCCESS' } : { Status: 'SUCCESS', Reason: 'done', UniqueId: 'ID', Data: '' };
-  const attribute = (properties['signal_transport'] ?? 'TOKEN_SIGNAL') === 'TOKEN_SIGNAL' ? 'curl_cli' : 'signal';
+  const attribute =
+    (openProperty(secrets, properties, 'signal_transport') ?? 'TOKEN_SIGNAL') === 'TOKEN_SIGNAL'
+      ? 'curl_cli'
+      : 'signal';
   const endpoint = signalEndpoint(gatewayUrl, {
     project: stack.project,
     stack_id: stack.id,

@@ -1,6 +1,6 @@
 /** Lists groups that scale. */
 import type { groupList, GroupRow, GroupView } from '@anneal/contracts/calls/scaling.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { JsonObject, SealableObject } from '@anneal/contracts/json.ts';
 import type { TreePlace } from '@anneal/contracts/origin.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import { scalingGroupTypes } from '@anneal/hot/groups/kind.ts';
@@ -44,7 +44,7 @@ const byProject = (a: StackDocument, b: StackDocument): number => (keyOf(a) < ke
 /** Pure, except that it opens the secrets of the properties. */
 export function scalingGroupRow(
   stack: StackDocument,
-  { place, open }: { place: TreePlace; open: (properties: JsonObject) => JsonObject },
+  { place, open }: { place: TreePlace; open: (properties: SealableObject) => JsonObject },
 ): GroupRow {
   const kept = scalingGroup(stack);
   const names = kept?.members.names ?? [];

@@ -1,7 +1,8 @@
 /** Reads groups that scale: their members, and why they scaled or did not. */
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { groupList, groupShow, GroupView } from '@anneal/contracts/calls/scaling.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { JsonObject, SealableObject } from '@anneal/contracts/json.ts';
 import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { z } from 'zod';
@@ -33,7 +34,7 @@ export function createGroupReading(parts: {
   places: Pick<TreePlaces, 'of'>;
 }): GroupReading {
   const { collections, secrets, find, places } = parts;
-  const open = (properties: JsonObject): JsonObject => secrets.open<JsonObject>(properties);
+  const open = (properties: SealableObject): JsonObject => openProperties(secrets, properties);
 
   const groupAt = async ({ project, stack: named, group }: Question): Promise<StackDocument> => {
     const stack = await find({ project, stack: named });
@@ -66,7 +67,7 @@ export function createGroupReading(parts: {
 
 function groupView(
   stack: StackDocument,
-  { resources, open }: { resources: readonly ResourceDocument[]; open: (properties: JsonObject) => JsonObject },
+  { resources, open }: { resources: readonly ResourceDocument[]; open: (properties: SealableObject) => JsonObject },
 ): GroupView {
   const kept = scalingGroup(stack);
   const state: GroupState | undefined = kept?.members;

@@ -22,6 +22,7 @@ import type { SchedulingCollections } from '../collections.ts';
 import { History } from '../events/history.ts';
 import { cooldownEnd } from '../groups/cooldown.ts';
 import { scalingGroup } from '../groups/facts.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import { hasRoom } from '../groups/warm.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { LostServers } from '../lost/lost-servers.ts';
@@ -374,8 +375,8 @@ class Explanation {
   #ofPool(child: StackDocument, holder: StackDocument | undefined): Waiting | undefined {
     const kept = scalingGroup(child);
     const unfilled = kept?.members.scaling?.unfilled;
-    // The size of a pool is not secret, so the stored form is enough.
-    if (!kept || !unfilled || !hasRoom(kept.properties, kept.members.warm)) return undefined;
+    if (!kept || !unfilled) return undefined;
+    if (!hasRoom(openProperties(this.#shared.context.secrets, kept.properties), kept.members.warm)) return undefined;
     const name = child.parent?.resource_name ?? child.name;
     const { since, reason } = unfilled;
     return {

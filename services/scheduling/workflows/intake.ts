@@ -1,12 +1,13 @@
 /** Makes the first document of an execution from a question of a client, or from the request of another execution. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
-import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, storedProperty, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { resourceCreate, type ResourceRequest } from '@anneal/contracts/resource.ts';
 import { executionOfAction, executionStart } from '@anneal/contracts/calls/workflow.ts';
 import { newExecution, type ExecutionDocument, type NewExecution } from '@anneal/convergence/workflow/documents.ts';
 import { startInput } from '@anneal/convergence/workflow/step.ts';
 import type { EvaluateInWorkflow } from '@anneal/hot/workflow/expression.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { z } from 'zod';
 import type { WorkflowDefinitions } from './definitions.ts';
@@ -22,6 +23,7 @@ export interface ExecutionIntake {
   readonly definitions: WorkflowDefinitions;
   readonly now: () => Date;
   readonly evaluate: EvaluateInWorkflow;
+  readonly secrets: Pick<Secrets, 'open'>;
   readonly executions: Pick<Collection<ExecutionDocument>, 'count'>;
   /** The most executions of a project that run, and the setting that says so. */
   readonly limit: { readonly most: number; readonly setting: string };
@@ -62,7 +64,7 @@ async function fromQuestion(intake: ExecutionIntake, { data }: Envelope<Start>):
 
 async function fromRequest(intake: ExecutionIntake, { data }: Envelope<ResourceRequest>): Promise<ExecutionDocument> {
   const { id, name } = data.resource;
-  const { workflow, input, around: facts } = data.properties;
+  const [workflow, input, facts] = ['workflow', 'input', 'around'].map((name) => storedProperty(data.properties, name));
   const around = facts as unknown as CallerFacts;
   if (around.depth >= mostDepth) {
     const message = `Cannot start the sub-workflow of task ${name}: ${mostDepth} levels are the most.`;
@@ -70,7 +72,7 @@ async function fromRequest(intake: ExecutionIntake, { data }: Envelope<ResourceR
   }
   const { workflow: caller, depth, start, ...inherited } = around;
   return complete(intake, {
-    workflow: typeof workflow === 'string' ? workflow : '',
+    workflow: called(intake, workflow),
     // A short name is looked up in the workbook of the caller first.
     within: caller.includes('.') ? caller.slice(0, caller.lastIndexOf('.')) : undefined,
     given: isObject(input) ? input : {},
@@ -84,6 +86,12 @@ async function fromRequest(intake: ExecutionIntake, { data }: Envelope<ResourceR
       goal: null,
     },
   });
+}
+
+/** The name of the workflow that a task calls. */
+function called({ secrets }: ExecutionIntake, workflow: Json | undefined): string {
+  const name = secrets.open<Json>(workflow ?? null);
+  return typeof name === 'string' ? name : '';
 }
 
 /** @throws AnnealError QuotaExceeded when the project runs too many executions */

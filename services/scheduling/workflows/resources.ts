@@ -5,7 +5,14 @@
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, sameJson, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import {
+  isObject,
+  sameJson,
+  storedProperty,
+  type Json,
+  type JsonObject,
+  type SealableObject,
+} from '@anneal/contracts/json.ts';
 import { unknownOrigin, type Occasion } from '@anneal/contracts/origin.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
@@ -17,6 +24,8 @@ import { responseTo, type Request, type Result } from '@anneal/provider/document
 import type { Decision } from '@anneal/provider/provide.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { grantOf, signedSignalUrl } from '@anneal/runtime/secrets/signal-grant.ts';
+import { openProperty, sealLeaves } from '@anneal/runtime/secrets/open.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SchedulingCollections } from '../collections.ts';
 import type { WorkDocument } from '../provider/document.ts';
@@ -84,21 +93,21 @@ export class WorkflowResources {
 
   async #workflow(action: ResourceAction, request: Request): Promise<Result> {
     const { data, project = '' } = request;
-    const { name: given } = data.properties;
-    const name = typeof given === 'string' && given !== '' ? given : data.resource.physical_name;
+    const { secrets } = this.#context;
+    const name = textFrom(openProperty(secrets, data.properties, 'name')) || data.resource.physical_name;
     if (action === 'delete') {
       await this.#definitions.removeFor({ project, name: data.physical_id ?? name, resource: data.resource.id });
       return { kind: 'complete' };
     }
-    // Seals stay closed: a task passes them on, and only its action opens them.
-    const definition = definitionFrom(data.properties);
+    // The seals of inputs stay closed: a task passes them on, and only its action opens them.
+    const definition = definitionFrom(secrets, data.properties);
     await this.#definitions.createFor({ project, name, definition, resource: data.resource.id });
     return { kind: 'complete', physical_id: name, attributes: await this.#attributes(request, name) };
   }
 
   async #attributes(request: Request, name: string): Promise<JsonObject> {
     const { gatewayUrl, secrets } = this.#context;
-    const { input } = request.data.properties;
+    const input = storedProperty(request.data.properties, 'input');
     const found = await this.#collections.executions.find({
       where: { source: request.data.resource.id },
       orderBy: ['created_at', 'id'],
@@ -123,7 +132,7 @@ export class WorkflowResources {
       return;
     }
     const signal = isObject(data.signal) ? data.signal : {};
-    const asInput = data.properties['use_request_body_as_input'] === true;
+    const asInput = openProperty(this.#context.secrets, data.properties, 'use_request_body_as_input') === true;
     const [input, params] = asInput ? [signal, {}] : [signal['input'] ?? {}, signal['params'] ?? {}];
     if (!isObject(input) || !isObject(params)) {
       await answer(failed('A signal to a workflow is {"input": {…}, "params": {…}}.'));
@@ -133,13 +142,19 @@ export class WorkflowResources {
       key: message.id,
       workflow: data.physical_id ?? '',
       input,
-      params: { ...(isObject(data.properties['params']) && data.properties['params']), ...params },
+      params: { ...this.#passed(data.properties, 'params'), ...params },
     });
     if ('error' in started) await answer({ kind: 'failed', error: started.error });
     else {
       const attributes = await this.#attributes(message, data.physical_id ?? '');
       await answer({ kind: 'complete', attributes, message: `Signal: execution ${started.id} started` });
     }
+  }
+
+  /** A map that an execution gets: its names are open, its values stay sealed. */
+  #passed(properties: SealableObject, name: string): JsonObject {
+    const map = sealLeaves(this.#context.secrets, storedProperty(properties, name) ?? null);
+    return isObject(map) ? map : {};
   }
 
   /** Starts an execution for a request. Its id follows from the key. @throws AnnealError that may pass */
@@ -180,22 +195,24 @@ export class WorkflowResources {
   /** Runs the workflow of an action, and answers with its end. */
   async #external(action: ResourceAction, request: Request): Promise<Decision<WorkDocument>> {
     const { data } = request;
+    const { secrets } = this.#context;
     const { properties, attributes, physical_id: physicalId } = data;
-    if (properties['always_update'] === true) return failed('always_update is not supported by this server.');
-    if (action === 'update' && mustReplace(data)) {
+    if (openProperty(secrets, properties, 'always_update') === true)
+      return failed('always_update is not supported by this server.');
+    if (action === 'update' && mustReplace(secrets, data)) {
       return { ...failed('A changed input needs a new resource.'), replace: true } as Decision<WorkDocument>;
     }
-    const actions = isObject(properties['actions']) ? properties['actions'] : {};
-    const wanted = actions[action.toUpperCase()];
-    if (!isObject(wanted) || typeof wanted['workflow'] !== 'string') return { kind: 'complete' };
+    const wanted = this.#passed(properties, 'actions')[action.toUpperCase()];
+    const workflow = isObject(wanted) ? secrets.open<Json>(wanted['workflow'] ?? null) : null;
+    if (!isObject(wanted) || typeof workflow !== 'string') return { kind: 'complete' };
     const before = outputBefore(attributes);
     const params = isObject(wanted['params']) ? wanted['params'] : {};
     const env = { ...(isObject(params['env']) && params['env']), ...(before && { heat_extresource_data: before }) };
     const key = externalKey(data.resource.id, data.fence);
-    const input = isObject(properties['input']) ? properties['input'] : {};
+    const input = this.#passed(properties, 'input');
     const started = await this.#start(request, {
       key,
-      workflow: wanted['workflow'],
+      workflow,
       input,
       params: { ...params, env },
     });
@@ -224,9 +241,12 @@ function occasionOf({ resource, origin }: ResourceRequest): Occasion {
   return { actor, cause: { ...cause, reason } };
 }
 
-function mustReplace({ properties, old_properties: old }: ResourceRequest & { old_properties?: JsonObject }): boolean {
-  const names = properties['replace_on_change_inputs'];
-  const [now, before] = [properties['input'], old?.['input']];
+function mustReplace(
+  secrets: Secrets,
+  { properties, old_properties: old = {} }: ResourceRequest & { old_properties?: SealableObject },
+): boolean {
+  const names = openProperty(secrets, properties, 'replace_on_change_inputs');
+  const [now, before] = [properties, old].map((each) => openProperty(secrets, each, 'input'));
   if (!Array.isArray(names) || !isObject(now) || !isObject(before)) return false;
   return names.some((name) => typeof name === 'string' && !sameJson(now[name], before[name]));
 }

@@ -101,6 +101,7 @@ export class ExecutionSteps {
           limit: executionLimit,
           now: context.now,
           evaluate: this.#evaluate,
+          secrets: context.secrets,
         },
         first,
       );

@@ -96,7 +96,7 @@ async function startProvider(broker: BackendServer): Promise<void> {
       const action = message.type.replace('resource.', '') as ResourceResponse['action'];
       const identity = { resource_id: request.resource.id, stack_id: request.stack.id, action, fence: request.fence };
       const { old_properties: old = {} } = message.data as Partial<ResourceUpdate>;
-      const responses = answersTo(action, open({ ...request.properties, old }));
+      const responses = answersTo(action, open({ ...request.properties, old } as JsonObject));
       await bus.send({
         queue: message.replyto ?? '',
         messages: responses.map((response, index) =>

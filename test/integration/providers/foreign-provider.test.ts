@@ -24,7 +24,7 @@ beforeAll(async () => {
     const data = message.data as ResourceRequest;
     const action = message.type.replace('resource.', '') as ResourceResponse['action'];
     const identity = { resource_id: data.resource.id, stack_id: data.stack.id, action, fence: data.fence };
-    const given = action === 'delete' ? {} : answerTo(data.properties, action);
+    const given = action === 'delete' ? {} : answerTo(data.properties as JsonObject, action);
     const progress = { ...identity, message: 'It works.', ...given, status: 'in progress' as const };
     const responses = [progress, { ...identity, status: 'complete' as const, ...given }];
     const messages = responses.map((response, index) =>

@@ -1,9 +1,11 @@
 /** Derives a run from a request of the engine: the target of the deployment and the request to its host. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { storedProperty, type Json, type JsonObject, type SealableObject } from '@anneal/contracts/json.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { derivedIdAt } from '@anneal/runtime/derived-id.ts';
+import { isSecret, openProperty } from '@anneal/runtime/secrets/open.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import {
   awaitedKey,
@@ -56,41 +58,54 @@ export interface RunTarget {
 /** The target of a deployment, whether or not it needs a run. */
 export async function runTarget(context: NewRunContext, { data, project }: Request): Promise<RunTarget> {
   const { resource, properties } = data;
-  const values = valuesOf(context, properties.input_values);
-  const name = typeof properties.name === 'string' && properties.name !== '' ? properties.name : resource.name;
-  const actions = properties.actions === undefined ? ['CREATE', 'UPDATE'] : strings(properties.actions);
-  const given = properties.signal_transport;
+  const { secrets } = context.service;
+  const open = (property: string): Json | undefined => openProperty(secrets, properties, property);
+  const values = valuesOf(context, storedProperty(properties, 'input_values'));
+  const [name = resource.name] = strings(open('name')).slice(0, 1);
+  const actions = open('actions') === undefined ? ['CREATE', 'UPDATE'] : strings(open('actions'));
+  const given = open('signal_transport');
   const answer = { waits: given !== 'NO_SIGNAL', ...(typeof given === 'string' && { transport: given }) };
   if (resource.type === 'OS::Heat::OrderedConfig') {
-    const config = readConfig(resource.type, properties);
+    const config = readConfig(secrets, resource.type, properties);
     checkLimits(config.options, resource.name);
     return { config, values, actions, name, ...answer };
   }
-  const [configId] = strings(properties.config);
+  const [configId] = strings(open('config'));
   if (configId === undefined) return { config: emptyConfig, values, actions, name, ...answer };
   const found = await context.collections.resources.get(configId);
   if (!found?.config || found.project !== (project ?? '')) {
-    throw new AnnealError('NotFound', `Config ${configId} of ${resource.name} does not exist.`, {
+    const which = isSecret(secrets, storedProperty(properties, 'config')) ? 'The hidden config' : `Config ${configId}`;
+    throw new AnnealError('NotFound', `${which} of ${resource.name} does not exist.`, {
       mistakes: [
         { code: 'NotFound', path: `resources.${resource.name}.properties.config`, message: 'config does not exist' },
       ],
     });
   }
   const config =
-    resource.type === 'OS::Heat::StructuredDeployment' ? filledIn(found.config, values, properties) : found.config;
+    resource.type === 'OS::Heat::StructuredDeployment'
+      ? filledIn(secrets, found.config, { values, properties })
+      : found.config;
   checkLimits(config.options, resource.name);
   return { config, values, actions, name, ...answer };
 }
 
-/** A config that is a map, with its inputs in their places. */
-export function filledIn(config: StoredConfig, values: JsonObject, properties: JsonObject): StoredConfig {
+/** A config that is a map, with its inputs in their places. A part that is secret stays so. */
+export function filledIn(
+  secrets: Secrets,
+  config: StoredConfig,
+  { values, properties = {} }: { values: JsonObject; properties?: SealableObject },
+): StoredConfig {
   const inputs = new Map([
     ...config.inputs.flatMap(({ name, default: value }): [string, Json][] => (value === null ? [] : [[name, value]])),
     ...Object.entries(values),
   ]);
-  const key = typeof properties.input_key === 'string' ? properties.input_key : 'get_input';
-  const strict = properties.input_values_validate === 'STRICT';
-  return { ...config, config: fillIn(config.config, { inputs, key, strict }) };
+  const given = openProperty(secrets, properties, 'input_key');
+  const key = typeof given === 'string' ? given : 'get_input';
+  const strict = openProperty(secrets, properties, 'input_values_validate') === 'STRICT';
+  const filled = secrets.replaceSeals(config.config, (content) =>
+    secrets.seal(secrets.open<Json>(fillIn(content, { inputs, key, strict, isHidden: true }))),
+  );
+  return { ...config, config: fillIn(filled, { inputs, key, strict }) };
 }
 
 /**
@@ -183,7 +198,7 @@ export function startRun(
       inputs: deriveInputs({
         config: target.config,
         values: target.values,
-        isSealed: (value) => context.service.secrets.isSealed(value),
+        isText: (value) => typeof context.service.secrets.open<Json>(value) === 'string',
         context: {
           host_id: host.id,
           action,
@@ -234,7 +249,12 @@ export async function afterThoseBefore(
 ): Promise<Draft<ConfigurationResource>> {
   const { deployment } = run;
   const sentBefore = new Map((message.data.after ?? []).map(({ id, fence }) => [id, fence]));
-  const ids = [...new Set([...strings(message.data.properties.depends_on), ...sentBefore.keys()])];
+  const ids = [
+    ...new Set([
+      ...strings(openProperty(context.service.secrets, message.data.properties, 'depends_on')),
+      ...sentBefore.keys(),
+    ]),
+  ];
   if (!deployment || ids.length === 0) return run;
   const found = await context.collections.resources.getMany(ids);
   /** Another replica may not have taken the request before this one yet. */

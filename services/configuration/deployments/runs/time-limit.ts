@@ -11,26 +11,29 @@
  */
 import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 
 /** The longest limit. A longer one is a typing error, and a timer could not hold it. */
 const mostSeconds = 30 * 86_400;
 
-const secondsOf = (value: Json | undefined): number | undefined => {
+/** The options that are limits. */
+export const limitNames = ['timeout', 'queue_timeout', 'grace'];
+
+export const secondsOf = (value: Json | undefined): number | undefined => {
   const seconds = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof seconds === 'number' && seconds > 0 && seconds <= mostSeconds ? seconds : undefined;
 };
 
 /** @throws AnnealError InvalidRequest for limits that are no numbers of seconds. */
 export function checkLimits(options: JsonObject, resource: string): void {
-  const mistakes: Mistake[] = ['timeout', 'queue_timeout', 'grace'].flatMap((name) => {
+  const mistakes: Mistake[] = limitNames.flatMap((name) => {
     const value = options[name];
     if (value === undefined || value === null || secondsOf(value) !== undefined) return [];
     return [
       {
         code: 'InvalidTimeout',
         path: `resources.${resource}.properties.options.${name}`,
-        message: `must be a number of seconds above 0 and at most ${mostSeconds}, not ${JSON.stringify(value)}`,
+        message: `must be a number of seconds above 0 and at most ${mostSeconds}, not ${isObject(value) ? 'a map or a hidden value' : JSON.stringify(value)}`,
       },
     ];
   });

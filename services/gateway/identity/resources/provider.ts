@@ -2,9 +2,9 @@
  * The provider of identity resources. Its promises: P1 to P6 of `libs/provider/provide.ts`, and O1 to O3 of
  * `operator.ts`.
  */
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { Route } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ResourceAction, ResourceUpdate } from '@anneal/contracts/resource.ts';
 import { keystoneTypes } from '@anneal/hot/types/openstack/keystone.ts';
@@ -135,8 +135,8 @@ function wishOf(secrets: Secrets, id: string, request: Request): WantedObject {
   return {
     id,
     request,
-    properties: secrets.open<JsonObject>(properties),
-    before: update && secrets.open<JsonObject>(update.old_properties),
+    properties: openProperties(secrets, properties),
+    before: update && openProperties(secrets, update.old_properties),
     applies: (property) => !update || update.changed.includes(property),
   };
 }

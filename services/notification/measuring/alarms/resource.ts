@@ -1,9 +1,9 @@
 /** Alarms as resources: creates, updates, suspends and removes the alarm that a resource defines. */
 import { alertNotificationSchema } from '@anneal/contracts/alertmanager.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, resourceSignalSchema } from '@anneal/contracts/resource.ts';
 import type { Request, Result } from '@anneal/provider/document.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { Admission, Admit } from '@anneal/runtime/service/project-quotas.ts';
 import { grantOf, signedSignalUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
@@ -102,7 +102,7 @@ function draftFrom(context: AlarmResourceContext, { data, project = '' }: Reques
   const { secrets, period, now } = context;
   const { resource, stack, fence, origin } = data;
   const names = [resource.id, resource.physical_name];
-  const definition = definitionOf(resource.type, secrets.open<JsonObject>(data.properties), { period, self: names });
+  const definition = definitionOf(resource.type, openProperties(secrets, data.properties), { period, self: names });
   const at = now().toISOString();
   const place = { project, stack_id: stack.id };
   for (const target of [...Object.values(definition.actions).flat(), ...definition.values]) {

@@ -8,6 +8,7 @@ import { groupAdjust } from '@anneal/contracts/calls/scaling.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import { reply } from '@anneal/provider/accept.ts';
 import { responseTo, type Result } from '@anneal/provider/document.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { grantOf, signalEndpoint, signedSignalUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { Collection } from '@anneal/store/port.ts';
@@ -55,7 +56,7 @@ export function createScaling(parameters: {
     const { data, project = '' } = message;
     const { signal = null, asked } = data as Partial<z.infer<typeof resourceSignal.data>>;
     const { name: policy, type } = data.resource;
-    const properties = secrets.open<JsonObject>(data.properties);
+    const properties = openProperties(secrets, data.properties);
     const reference = groupReference(properties);
     const group = await findGroup(project, reference);
     const said = saidBy(secrets.open<Json>(signal));

@@ -5,10 +5,10 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { groupAdjust } from '@anneal/contracts/calls/scaling.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { Result } from '@anneal/provider/document.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { nextCronTime, parseCron } from '@anneal/runtime/time/cron.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
@@ -53,7 +53,7 @@ export class Schedules {
       return { kind: 'complete' };
     }
     if (action !== 'create' && action !== 'update') return { kind: 'complete' };
-    const { group, cron, time_zone, size } = this.#context.secrets.open<JsonObject>(data.properties);
+    const { group, cron, time_zone, size } = openProperties(this.#context.secrets, data.properties);
     const scheduled: Scheduled = {
       schedule: id,
       name,

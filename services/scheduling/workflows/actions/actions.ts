@@ -4,12 +4,13 @@
  * recognizes a repeat.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import { workflowActionType } from '@anneal/contracts/calls/workflow.ts';
 import { actionInputMistakes, workflowAction } from '@anneal/hot/workflow/action.ts';
 import type { Result } from '@anneal/provider/document.ts';
 import type { Decision } from '@anneal/provider/provide.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { WorkDocument } from '../../provider/document.ts';
 import { refusedWith, type ActionCall, type ActionParts, type RunAction } from './ask.ts';
 import { callHttp } from './http.ts';
@@ -43,7 +44,7 @@ export function createActions(parts: ActionParts): WorkflowActions {
     serves: (type) => type === workflowActionType,
     decide: (action) => (action === 'create' ? { kind: 'waiting', ms: 0 } : { kind: 'complete' }),
     async work({ resource, properties, project, stack }) {
-      const open = secrets.open<Json>(properties) as JsonObject;
+      const open = openProperties(secrets, properties);
       const action = typeof open['action'] === 'string' ? open['action'] : '';
       const input = isObject(open['input']) ? open['input'] : {};
       const call = { id: resource.id, project, input, task: resource.name, workflow: stack.name };

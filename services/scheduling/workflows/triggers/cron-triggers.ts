@@ -4,13 +4,15 @@
  * execution, as in Mistral; that of a resource stays until its stack deletes it.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, storedProperty, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction } from '@anneal/contracts/resource.ts';
 import type { CronTriggerView } from '@anneal/contracts/calls/workflow.ts';
 import { startInput } from '@anneal/convergence/workflow/step.ts';
 import { workflowEvaluation } from '@anneal/hot/workflow/expression.ts';
 import type { Request, Result } from '@anneal/provider/document.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
+import { isSecret, openProperties, sealLeaves } from '@anneal/runtime/secrets/open.ts';
+import { redaction } from '@anneal/runtime/secrets/redact.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { change, changeOrInsert } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
@@ -71,13 +73,15 @@ export class CronTriggers {
       return { kind: 'complete' };
     }
     if (action !== 'create') return { kind: 'complete' };
-    const { name: given, pattern, first_time: first, count, workflow } = properties;
+    const { secrets } = this.#parts.context;
+    const { name: given, pattern, first_time: first, count } = openProperties(secrets, properties);
+    const workflow = sealLeaves(secrets, storedProperty(properties, 'workflow') ?? null);
     const text = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
     const name = text(given) ?? resource.physical_name;
     const firstTime = text(first);
     const at = firstTime === null ? null : timeOfText(firstTime);
     if (at === undefined) {
-      const message = `Cannot create cron trigger ${name}: first_time must be YYYY-MM-DD HH:MM in UTC, not "${firstTime}".`;
+      const message = `Cannot create cron trigger ${name}: first_time must be YYYY-MM-DD HH:MM in UTC, not "${isSecret(secrets, storedProperty(properties, 'first_time')) ? redaction : firstTime}".`;
       throw new AnnealError('InvalidRequest', message);
     }
     const called = isObject(workflow) ? workflow : {};
@@ -87,7 +91,7 @@ export class CronTriggers {
       owner: 'admin',
       name,
       stack: { id: stack.id, name: stack.name },
-      workflow: text(called['name']) ?? '',
+      workflow: text(secrets.open<Json>(called['name'] ?? null)) ?? '',
       input: isObject(called['input']) ? called['input'] : {},
       params: {},
       pattern: text(pattern),

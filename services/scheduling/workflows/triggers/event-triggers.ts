@@ -3,11 +3,13 @@
  * listens only while there is a trigger. The id of an execution follows from the trigger and the event, so an event that
  * arrives twice starts one execution. Events of workflows start none, because a workflow could start itself for ever.
  */
+import { passable } from '../template.ts';
+import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import { matcherOf } from '@anneal/bus/pattern.ts';
 import type { Consumer } from '@anneal/bus/port.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, sameJson, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, storedProperty, sameJson, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { unknownOrigin, type Origin } from '@anneal/contracts/origin.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ResourceAction } from '@anneal/contracts/resource.ts';
@@ -103,8 +105,12 @@ export class EventTriggers {
       await this.#triggers.remove(id);
       return { kind: 'complete' };
     }
-    const { types, match, workflow, workflow_id: called, input, params, queue_name: queue, ttl } = data.properties;
-    const map = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
+    const { secrets } = this.#context;
+    const { types, workflow, workflow_id: called, queue_name: queue, ttl } = openProperties(secrets, data.properties);
+    const map = (property: string): JsonObject => {
+      const value = passable(secrets, storedProperty(data.properties, property));
+      return isObject(value) ? value : {};
+    };
     const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
     // Listen before the trigger exists for its client: an event after the creation is not missed.
     await this.#listen();
@@ -117,10 +123,10 @@ export class EventTriggers {
       name,
       stack: { id: data.stack.id, name: data.stack.name },
       types: Array.isArray(types) ? types.filter((type) => typeof type === 'string') : [],
-      match: map(match),
+      match: map('match'),
       workflow: text(workflow ?? called),
-      input: map(input),
-      params: map(params),
+      input: map('input'),
+      params: map('params'),
       ...ofQueue,
     }));
     // Only a queue that notifies publishes its messages. It does so once the trigger can start for them.
@@ -140,7 +146,11 @@ export class EventTriggers {
     if (project === undefined) return;
     const found = await this.#triggers.find({ where: { project }, orderBy: ['id'] });
     const now = this.#context.now().getTime();
-    for (const trigger of found) if (isMatch(trigger, event, now)) await this.#start(trigger, event);
+    for (const trigger of found) if (isMatch(this.#opened(trigger), event, now)) await this.#start(trigger, event);
+  }
+
+  #opened(trigger: TriggerDocument): TriggerDocument {
+    return { ...trigger, match: this.#context.secrets.open(trigger.match) };
   }
 
   async #start(trigger: TriggerDocument, event: Envelope): Promise<void> {

@@ -11,7 +11,7 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 
 /** The parts of the service that triggers use. */
 export interface TriggerParts {
-  readonly context: Pick<ServiceContext, 'bus' | 'evaluationLimits' | 'log' | 'mint' | 'now'>;
+  readonly context: Pick<ServiceContext, 'bus' | 'evaluationLimits' | 'log' | 'mint' | 'now' | 'secrets'>;
   readonly shards: { queueOf(stackId: string): string };
 }
 
