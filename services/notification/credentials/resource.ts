@@ -3,6 +3,7 @@
  * A user is only a name: its access key is the credential, which may post measurements.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { storedProperty } from '@anneal/contracts/json.ts';
 import { credentialRights } from '@anneal/contracts/calls/credentials.ts';
 import type { ResourceAction } from '@anneal/contracts/resource.ts';
 import type { Request, Result } from '@anneal/provider/document.ts';
@@ -57,7 +58,7 @@ export async function provideCredential(
       const keys = { token: secrets.seal(token), secret_key: secrets.seal(ec2SecretOf(token)) };
       const attributes = isOwn
         ? { ...keys, access_key: resource.id }
-        : { UserName: properties['UserName'] ?? '', SecretAccessKey: keys.secret_key };
+        : { UserName: storedProperty(data.properties, 'UserName') ?? '', SecretAccessKey: keys.secret_key };
       return { kind: 'complete', physical_id: resource.id, attributes };
     }
     case 'check':

@@ -64,7 +64,9 @@ async function fromQuestion(intake: ExecutionIntake, { data }: Envelope<Start>):
 
 async function fromRequest(intake: ExecutionIntake, { data }: Envelope<ResourceRequest>): Promise<ExecutionDocument> {
   const { id, name } = data.resource;
-  const [workflow, input, facts] = ['workflow', 'input', 'around'].map((name) => storedProperty(data.properties, name));
+  const [workflow, input, facts] = ['workflow', 'input', 'around'].map((property) =>
+    storedProperty(data.properties, property),
+  );
   const around = facts as unknown as CallerFacts;
   if (around.depth >= mostDepth) {
     const message = `Cannot start the sub-workflow of task ${name}: ${mostDepth} levels are the most.`;

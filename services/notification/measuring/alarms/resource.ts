@@ -1,9 +1,10 @@
 /** Alarms as resources: creates, updates, suspends and removes the alarm that a resource defines. */
 import { alertNotificationSchema } from '@anneal/contracts/alertmanager.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ResourceAction, resourceSignalSchema } from '@anneal/contracts/resource.ts';
 import type { Request, Result } from '@anneal/provider/document.ts';
-import { openProperties } from '@anneal/runtime/secrets/open.ts';
+import { isSecret, openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { Admission, Admit } from '@anneal/runtime/service/project-quotas.ts';
 import { grantOf, signedSignalUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
@@ -57,10 +58,16 @@ export async function provideAlarm(
     kind: 'complete',
     physical_id: document.id,
     attributes: {
-      show: viewOfAlarm(document),
+      show: shownTo(context, request, document),
       ...(document.kind === 'alerts' && { alert_url: alertUrl(context, request) }),
     },
   };
+}
+
+/** The view of an alarm. It repeats most properties, so it is sealed when one of them is secret. */
+function shownTo({ secrets }: AlarmResourceContext, { data }: Request, document: AlarmDocument): Json {
+  const view = viewOfAlarm(document) as unknown as Json;
+  return isSecret(secrets, data.properties as JsonObject) ? secrets.seal(view) : view;
 }
 
 /** The holder of the address may notify the alarm, so it is a secret. */
