@@ -23,6 +23,8 @@ import {
   type StackView,
 } from '@anneal/contracts/calls/scheduling.ts';
 import { type CompileQuestion, templateCompile } from '@anneal/contracts/calls/templating.ts';
+import type { notificationService } from '@anneal/notification/service.ts';
+import type { provisioningService } from '@anneal/provisioning/service.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
@@ -38,18 +40,21 @@ export interface StackInput {
   readonly parameters?: JsonObject;
 }
 
+/** A service beside templating and scheduling. */
+type OtherService = typeof configurationService | typeof provisioningService | typeof notificationService;
+
 export class StackWorld {
   readonly context: TestContext;
   readonly #services: RunningService[];
 
   static async open(
     settings: Record<string, string> = {},
-    { hosts = false, now }: { hosts?: boolean; now?: () => Date } = {},
+    { hosts = false, also = [], now }: { hosts?: boolean; also?: readonly OtherService[]; now?: () => Date } = {},
   ): Promise<StackWorld> {
     const context = await createTestContext({ name: 'scheduling', ...(now && { now }) });
     const given = { ANNEAL_SCHEDULING_DELETE_GRACE_SECONDS: '0', ...settings };
     const services = await Promise.all(
-      [templatingService, schedulingService, ...(hosts ? [configurationService] : [])].map((service) => {
+      [templatingService, schedulingService, ...(hosts ? [configurationService] : []), ...also].map((service) => {
         const own = Object.entries(given).filter(([name]) => name.startsWith(`ANNEAL_${service.name.toUpperCase()}_`));
         return service.start(context, readSettings(service.settings, Object.fromEntries(own)) as never);
       }),
