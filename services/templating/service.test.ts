@@ -342,7 +342,7 @@ outputs:
   it('has other sources exactly when a source that it has read differs', async () => {
     const before = await rootWith();
     const { used } = (await read((await askNested({})).plan)) as Plan;
-    const names = ['default name', 'default password', 'default size', 'file member.yaml', 'type OS::Heat::Value'];
+    const names = ['default password', 'default size', 'file member.yaml', 'type OS::Heat::Value'];
     expect(used).toEqual(names);
     const differs = async (more: Parameters<typeof rootWith>[0]): Promise<boolean> => {
       const after = await rootWith(more);

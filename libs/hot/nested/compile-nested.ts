@@ -105,7 +105,8 @@ function compileWithin(options: WithWork, mistakes: Mistakes): CompileResult {
   const defaulted = [...hiddenDefaults].filter((name) => !Object.hasOwn(parameters, name));
   const schemas = hide(template.schemas, new Set([...source.hidden, ...defaulted]));
   const { unknown: open = new Set<string>() } = options;
-  for (const name of schemas.keys()) used.preset(name);
+  // The value of its resource hides a default, but for a null.
+  for (const name of schemas.keys()) if ((parameters[name] ?? null) === null) used.preset(name);
   const { values } = resolveParameters({
     schemas,
     environment,
