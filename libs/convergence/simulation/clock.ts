@@ -8,9 +8,15 @@ interface Happening {
 /** A clock that jumps from one event to the next. `now` is in milliseconds. */
 export class SimulatedClock {
   now = 0;
+  private readonly grain: number;
   private order = 0;
   private readonly heap: Happening[] = [];
   private readonly timers = new Map<string, number>();
+
+  /** Everything happens at multiples of the grain, in milliseconds. */
+  constructor(grain = 1) {
+    this.grain = grain;
+  }
 
   after(delay: number, run: () => void): void {
     this.push({ at: this.now + delay, order: (this.order += 1), run });
@@ -49,6 +55,7 @@ export class SimulatedClock {
 
   private push(item: Happening): void {
     const { heap } = this;
+    item = { ...item, at: Math.ceil(item.at / this.grain) * this.grain };
     let index = heap.push(item) - 1;
     while (index > 0) {
       const parent = (index - 1) >> 1;

@@ -1,4 +1,6 @@
 /** All (phase, input) pairs: the simulator exercises each, or it cannot happen, for a stated reason. */
+import type { Input } from '../protocol.ts';
+
 export const coveredPhases = ['idle', 'converging', 'draining', 'paused'] as const;
 
 /** Every kind of input, as `pairKind` names it. */
@@ -33,6 +35,17 @@ export const inputs = [
 
 /** Pairs that cannot happen, each with the reason. Empty, because duplicate and late inputs come in every phase. */
 export const impossible: Readonly<Record<string, string>> = {};
+
+/** The name of an input in the coverage. */
+export function pairKind(input: Input): string {
+  if (input.kind === 'timer') return `timer ${input.timer.split(':')[0] ?? ''}`;
+  if (input.kind === 'visit') return `visit ${input.action}`;
+  if (input.kind === 'resource') return `resource ${input.action.kind}`;
+  if (input.kind === 'rollback') return input.cancel ? 'cancel with rollback' : 'rollback';
+  if (input.kind === 'delete' && input.abandon) return 'abandon';
+  if (input.kind === 'update' && input.as === 'RESTORE') return 'restore';
+  return input.kind;
+}
 
 /** Every phase with every input. */
 export function pairs(): string[] {

@@ -7,6 +7,7 @@ import type { Expression, LifecycleHook, Plan, PlanResource } from '@anneal/cont
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Tools } from '../protocol.ts';
 import { newStack as blankStack, type ResourceDocument, type StackDocument } from '../documents.ts';
+import { drawnIn, idFrom, outputOf, readBy } from './values.ts';
 
 /** A random integer from 0 up to, but without, `below`. */
 export type Random = (below: number) => number;
@@ -41,6 +42,8 @@ export interface DesiredResource {
   readonly snapshot?: boolean;
   readonly metadata?: number;
   readonly description?: string;
+  /** A value that only this resource, and those that read it, may show. */
+  readonly hidden?: Json;
   /** The evaluation of its properties fails. */
   readonly broken?: boolean;
   readonly hooks?: readonly string[];
@@ -61,10 +64,18 @@ export function simulatedPlan(wishes: DesiredResources, rolling?: Plan['rolling'
     description: '',
     parameters: {},
     resources: Object.fromEntries(Object.entries(wishes).map(([name, wish]) => [name, entryOf(name, wish)])),
-    outputs: {},
+    outputs: Object.fromEntries(
+      Object.keys(wishes).map((name) => [`of ${name}`, { name: `of ${name}`, value: reading([name]) }]),
+    ),
     ...(rolling && { rolling }),
   };
 }
+
+/** The list of the outputs of these resources. */
+const reading = (names: readonly string[]): Expression => ({
+  kind: 'list',
+  items: names.map((name) => ({ kind: 'call', function: 'get_attr', arguments: { kind: 'literal', value: name } })),
+});
 
 function entryOf(name: string, wish: DesiredResource): PlanResource {
   const type = wish.type ?? 'Test';
@@ -76,17 +87,9 @@ function entryOf(name: string, wish: DesiredResource): PlanResource {
       kind: { kind: 'literal', value: wish.kind },
       ...(wish.broken && { broken: { kind: 'literal', value: true } }),
       ...(type === 'Latest' && { queue: { kind: 'literal', value: 'q' } }),
-      from: {
-        kind: 'list',
-        // Every second requirement only sets the order, as with depends_on.
-        items: wish.requires
-          .filter((_, index) => index % 2 === 0)
-          .map((required) => ({
-            kind: 'call',
-            function: 'get_attr',
-            arguments: { kind: 'literal', value: required },
-          })),
-      },
+      ...(wish.hidden !== undefined && { hidden: { kind: 'literal', value: wish.hidden } }),
+      // Every second requirement only sets the order, as with depends_on.
+      from: reading(wish.requires.filter((_, index) => index % 2 === 0)),
     },
     requires: [...wish.requires].sort(),
     digest: JSON.stringify(wish),
@@ -108,10 +111,17 @@ function entryOf(name: string, wish: DesiredResource): PlanResource {
 export function nestedPlan(properties: JsonObject): Plan {
   const value = Number(properties['value'] ?? 0);
   const kind = Number(properties['kind'] ?? 0);
-  const members: Record<string, DesiredResource> = { x: { requires: [], value: value % 5, kind: 0 } };
-  members['y'] = { requires: ['x'], value: 1, kind: kind % 3 };
+  const { hidden = null, from = null } = properties;
+  const type = kind % 4 === 1 ? 'Instant' : 'Test';
+  // What the resource is given is a parameter of its stack: one member reads all of it, and another one reads that one.
+  const members: Record<string, DesiredResource> = {
+    x: { requires: [], value: value % 5, kind: 0, hidden: [hidden, from] },
+  };
+  members['y'] = { requires: ['x'], value: 1, kind: kind % 3, type };
   const batch = ['m0', 'm1', 'm2'].slice(0, value % 4);
   for (const name of batch) members[name] = { requires: [], value: value % 7, kind: kind % 2 };
+  // A stack in the nested one; its value is too small for another.
+  if (value >= 700) members['z'] = { requires: ['y', 'x'], value: value % 100, kind, type: 'Nested' };
   if (batch.length < 2 || kind % 2 === 0) return simulatedPlan(members);
   const temporary = kind % 3 === 0 ? ['spare'] : [];
   for (const name of temporary) members[name] = { requires: [], value: 0, kind: 0 };
@@ -136,25 +146,6 @@ export interface ToolOptions {
   readonly follows?: readonly string[];
 }
 
-const readBy = (expression: Expression | undefined): ReadonlySet<string> =>
-  new Set(
-    (expression?.kind === 'list' ? expression.items : []).flatMap((item) =>
-      item.kind === 'call' && item.arguments.kind === 'literal' ? [item.arguments.value as string] : [],
-    ),
-  );
-
-/** A short id that a trace can be read by: what it names, and a hash of the whole text (FNV-1a, two halves). */
-function idFrom(text: string): string {
-  let [low, high] = [0x811c9dc5, 0x01000193];
-  for (let index = 0; index < text.length; index += 1) {
-    low = Math.imul(low ^ text.charCodeAt(index), 0x01000193);
-    high = Math.imul(high ^ low, 0x85ebca6b);
-  }
-  const hash = [low, high].map((half) => (half >>> 0).toString(36)).join('');
-  const [, , what = ''] = text.split('\n');
-  return `${what.replace(/^(\w+) (\w+).*$/s, '$2')}.${hash}`;
-}
-
 /** The tools of a step at this time, in milliseconds. Only the types `Test` and `Latest` serve every action. */
 export function toolsAt(now: number, options: ToolOptions = {}): Tools {
   return {
@@ -165,7 +156,7 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
     cancels: ({ type }) => type === 'Latest',
     isHeld: ({ group }, name) => Array.isArray(group?.['warm']) && group['warm'].includes(name),
     queuePlace: ({ type, properties }) =>
-      type === 'Latest' ? { kind: 'latest', property: 'queue', reads: readBy(properties['from']) } : undefined,
+      type === 'Latest' ? { kind: 'latest', property: 'queue', reads: new Set(readBy(properties['from'])) } : undefined,
     limit: options.limit ?? 1000,
     ...(options.most !== undefined && { most: options.most }),
     ...(options.atOnce && { atOnce: options.atOnce }),
@@ -181,9 +172,7 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
       for (const [name, expression] of Object.entries(resource.properties)) {
         if (expression.kind === 'literal') properties[name] = expression.value;
         else if (expression.kind === 'list') {
-          properties[name] = expression.items.map((item): Json => {
-            const source =
-              item.kind === 'call' && item.arguments.kind === 'literal' ? (item.arguments.value as string) : '';
+          properties[name] = readBy(expression).map((source): Json => {
             const found = peer(source);
             // Values also follow from a failed resource while no action runs: by a signal, or by a nested stack.
             if (found?.status !== 'COMPLETE' && stack.phase !== 'idle')
@@ -196,7 +185,7 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
       return { ok: true, properties, ...(metadata !== undefined && { metadata }) };
     },
     compare: ({ type, before, after }) => {
-      const changed = ['value', 'kind', 'from'].filter(
+      const changed = ['value', 'kind', 'from', 'hidden'].filter(
         (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
       );
       if (changed.length === 0) return { verdict: 'same' };
@@ -242,19 +231,6 @@ export function successResponse(resource: ResourceDocument): ResourceResponse {
     fence: request.fence,
     status: 'complete',
     physical_id: resource.physical_id ?? `physical ${resource.id}`,
-    attributes: outputOf(resource.id, request.properties),
+    attributes: outputOf(resource.id, request.properties, drawnIn(resource.attributes)),
   };
-}
-
-/** The output starts with the id: a resource with this output among its properties uses this one. */
-export const outputOf = (id: string, properties: JsonObject): JsonObject => ({
-  output: JSON.stringify([id, properties['value'] ?? null, properties['from'] ?? null]),
-});
-
-/** The ids of the objects whose outputs are among the properties. */
-export function usesOf(properties: JsonObject): string[] {
-  const from = properties['from'];
-  return (Array.isArray(from) ? from : []).flatMap((text) =>
-    typeof text === 'string' ? [(JSON.parse(text) as string[])[0] as string] : [],
-  );
 }

@@ -4,7 +4,8 @@ import type { Effect, Input } from '../protocol.ts';
 import type { ResourceDocument, StackDocument } from '../documents.ts';
 import { responseOf } from '../nested.ts';
 import { must } from './checks/ledger.ts';
-import { successResponse, nestedPlan, newSimulatedStack, outputOf, simulatedTarget, type Random } from './model.ts';
+import { successResponse, nestedPlan, newSimulatedStack, simulatedTarget, type Random } from './model.ts';
+import { outputOf, outputsOf } from './values.ts';
 import type { Shell } from './shell.ts';
 
 /** The stacks of a world, and the way to reach them. */
@@ -14,6 +15,7 @@ interface StackWorld {
   stack(id: string): StackDocument;
   shellOf(id: string): Shell;
   open(stack: StackDocument): void;
+  planAt(hash: string): Plan;
   /** Returns the hash of the plan. */
   addPlan(plan: Plan): string;
   deliver(stack: string, input: Input, delay: number): void;
@@ -81,17 +83,14 @@ export function sendToNested(
   world.deliver(resource.id, { ...input, parent: linkOf(resource) } as Input, world.random(50));
 }
 
-/** Delivers the answer of a nested stack to its parent stack. */
+/** Delivers the answer of a nested stack to its parent stack, with the outputs that these resources of it give. */
 export function answerSimulatedParent(
   world: StackWorld,
-  stack: StackDocument,
+  { stack, resources }: { stack: StackDocument; resources: Iterable<ResourceDocument> },
   effect: Extract<Effect, { kind: 'answer' }>,
-  resourceOf: (id: string) => ResourceDocument | undefined,
 ): void {
-  const parts = [...world.shellOf(stack.id).stored.resources.keys()].sort();
-  const whole = parts.map((id) => resourceOf(id)?.properties ?? {});
-  const attributes = outputOf(stack.id, { value: JSON.stringify(whole).length, from: null });
-  const response = { ...responseOf(effect, stack), attributes };
+  const value = outputsOf(world.planAt(stack.target.plan), resources);
+  const response = { ...responseOf(effect, stack), attributes: outputOf(stack.id, { value, from: null }) };
   const id = `answer ${stack.id} ${stack.event_sequence}`;
   world.deliver(effect.parent.stack_id, { kind: 'response', id, response }, world.random(100));
 }

@@ -2,7 +2,8 @@
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { PendingRequest, ResourceDocument } from '../documents.ts';
 import type { Books } from './checks/ledger.ts';
-import { successResponse, outputOf, type Random } from './model.ts';
+import { successResponse, type Random } from './model.ts';
+import { outputOf } from './values.ts';
 
 /** How badly providers, the broker and processes behave. */
 export interface Temper {
@@ -18,6 +19,10 @@ export interface Temper {
 
 /** Nothing goes wrong. */
 export const kind: Temper = { fails: 0, twice: 0, dies: 0, busy: 0 };
+
+/** Few values cannot be applied by a provider that answers at once. */
+const failsAtOnce = ({ action, properties }: PendingRequest): boolean =>
+  (action === 'create' || action === 'update') && Number(properties['value']) % 50 === 7;
 
 interface Around {
   readonly random: Random;
@@ -43,12 +48,25 @@ export class SimulatedProviders {
     this.around = around;
   }
 
-  /** Answers requests of type `Instant` within the step. */
-  answerAtOnce(resource: ResourceDocument): ResourceResponse | undefined {
+  /** Answers requests of type `Instant` within the step, and does nothing else: the step may not count. */
+  answerAtOnce(resource: ResourceDocument, drawn: string): ResourceResponse | undefined {
     const { request } = resource;
     if (resource.type !== 'Instant' || !request) return undefined;
+    const answer = successResponse(resource);
+    if (failsAtOnce(request)) {
+      const { attributes: _, ...bare } = answer;
+      return { ...bare, status: 'failed', error: { code: 'ResourceFailed', message: 'broken' } };
+    }
+    const isDrawn = request.action === 'create' && Number(request.properties['kind']) % 2 === 1;
+    return isDrawn ? { ...answer, attributes: outputOf(resource.id, request.properties, drawn) } : answer;
+  }
+
+  /** Notes what an answer at once has made, once its step counts. */
+  haveAnswered(resource: ResourceDocument, drawn: string): void {
+    const { request, id } = resource;
+    if (!request || failsAtOnce(request)) return;
     this.around.books.apply(resource, request.action, { fence: request.fence, whole: true });
-    return successResponse(resource);
+    if (request.action === 'create') this.around.books.drawn.set(id, drawn);
   }
 
   /** Handles a signal: the attributes of the resource change, even while a request runs. */

@@ -7,6 +7,8 @@ import type { Plan } from '@anneal/contracts/plan.ts';
 import type { Changes, Effect, Input, Outcome, Tools } from '../protocol.ts';
 import type { ResourceDocument, StackDocument } from '../documents.ts';
 import type { State } from '../state.ts';
+import type { Discarded } from './checks/repeats.ts';
+import type { Moment, Try } from './tries.ts';
 
 /** The points at which a process may die, in the order of the work. */
 export const faultPoints = ['recorded', 'sent', 'written', 'published', 'closed', 'replied'] as const;
@@ -34,18 +36,37 @@ interface StackRecord {
   readonly effects: readonly Effect[];
 }
 
+/** The try of a step that counts, and the tries before it. */
+export interface WatchedStep {
+  readonly before: StackDocument;
+  readonly state: State;
+  readonly inputs: readonly Input[];
+  readonly outcome: Outcome;
+  /** Whether the try began from the documents, and not from a state in memory. */
+  readonly isFresh: boolean;
+  readonly attempt: Try;
+  readonly discarded: readonly Discarded[];
+}
+
 /** The world of a shell. */
 export interface ShellPorts {
   readonly core: () => Core;
   readonly planOf: (hash: string) => Plan;
-  readonly toolsAt: () => Tools;
+  readonly moment: () => Moment;
+  readonly begin: (moment: Moment) => Try;
+  /** The order in which a store returns documents. */
+  readonly inSomeOrder: <T>(items: T[]) => T[];
   /** Whether the process dies here. */
   readonly dies: (point: FaultPoint) => boolean;
-  readonly carryOut: (record: { stack: StackDocument; effects: readonly Effect[]; resourceOf: Look }) => void;
+  /** `resources` are those of the stack after the step, by id. */
+  readonly carryOut: (record: {
+    stack: StackDocument;
+    effects: readonly Effect[];
+    resources: ReadonlyMap<string, ResourceDocument>;
+  }) => void;
   /** Called with the result of a step, before the shell records or sends anything. */
-  readonly watch: (step: { before: State['stack']; state: State; inputs: readonly Input[]; outcome: Outcome }) => void;
+  readonly watch: (step: WatchedStep) => void;
 }
-type Look = (id: string) => ResourceDocument | undefined;
 
 /** A process that owns one stack. Only `stored` survives its death. */
 export interface Shell {
@@ -100,9 +121,10 @@ export function createShell(ports: ShellPorts, stack: StackDocument): Shell {
   };
 
   const carryOut = (record: StackRecord): void => {
-    const inRecord = new Map(record.resources.map((resource) => [resource.id, resource]));
+    const after = new Map([...resources, ...record.resources.map((resource) => [resource.id, resource] as const)]);
+    for (const [id] of record.removed) after.delete(id);
     dieAt('recorded');
-    ports.carryOut({ ...record, resourceOf: (id) => inRecord.get(id) ?? resources.get(id) });
+    ports.carryOut({ ...record, resources: after });
     dieAt('sent');
     write(record);
     dieAt('written');
@@ -118,22 +140,36 @@ export function createShell(ports: ShellPorts, stack: StackDocument): Shell {
     core = ports.core();
     cached = core.loadState({
       stack: copy(stored.stack),
-      resources: [...resources.values()].map(copy),
+      resources: ports.inSomeOrder([...resources.values()].map(copy)),
       plan: ports.planOf(target.plan),
       complete: complete ? ports.planOf(complete.plan) : undefined,
     });
     return cached;
   };
 
-  const stepOnce = (state: State, inputs: readonly Input[]): Outcome => {
-    const before = state.stack;
-    const outcome = core.step(state, inputs, ports.toolsAt());
-    ports.watch({ before, state, inputs, outcome });
-    if (!outcome.changes.dirty) return outcome;
-    journal.sequence += 1;
-    journal.open = recordOf(outcome.changes);
-    carryOut(journal.open);
-    return outcome;
+  /** Loads the stack and steps it, and does so again while the try does not count. */
+  const stepOnce = (inputs: readonly Input[]): Outcome => {
+    const moment = ports.moment();
+    const discarded: Discarded[] = [];
+    for (;;) {
+      const isFresh = cached === undefined;
+      const state = load();
+      const before = state.stack;
+      const attempt = ports.begin(moment);
+      const outcome = core.step(state, inputs, attempt.tools);
+      const fate = attempt.fate();
+      if (fate !== 'counts') {
+        cached = undefined;
+        discarded.push({ state, outcome, isWhole: fate === 'repeated', isFresh });
+        continue;
+      }
+      ports.watch({ before, state, inputs, outcome, isFresh, attempt, discarded });
+      if (!outcome.changes.dirty) return outcome;
+      journal.sequence += 1;
+      journal.open = recordOf(outcome.changes);
+      carryOut(journal.open);
+      return outcome;
+    }
   };
 
   const recordOf = ({ stack: changed, resources: documents, removed, effects }: Changes): StackRecord =>
@@ -142,14 +178,14 @@ export function createShell(ports: ShellPorts, stack: StackDocument): Shell {
   return {
     stored,
     take(inputs) {
-      const first = stepOnce(load(), inputs);
+      const first = stepOnce(inputs);
       dieAt('replied');
       const outcomes = [first];
-      while (outcomes.at(-1)?.isPartial) outcomes.push(stepOnce(load(), []));
+      while (outcomes.at(-1)?.isPartial) outcomes.push(stepOnce([]));
       return wholeOf(outcomes);
     },
     recover() {
-      while (stepOnce(load(), []).isPartial);
+      while (stepOnce([]).isPartial);
     },
     forget() {
       cached = undefined;

@@ -8,7 +8,7 @@ import { must } from './checks/ledger.ts';
 import { nestedPlan, newSimulatedStack, simulatedPlan, simulatedTarget, type DesiredResources } from './model.ts';
 import type { Core } from './shell.ts';
 import { kind } from './providers.ts';
-import { changeWishes } from './wishes.ts';
+import { changeWishes, instantTypes, mixedTypes } from './wishes.ts';
 import { rootId, SimulatedWorld } from './world.ts';
 
 /** The measures of one run. */
@@ -22,11 +22,15 @@ export interface Run {
 export const current: Core = { step, loadState };
 const root = rootId;
 
-/** @throws Error that names the invariant that was broken. */
-export function simulate(seed: number, cores: readonly Core[] = [current]): Run {
-  const world = new SimulatedWorld(seed, cores);
+/**
+ * `isOrderly`: steps are tried once, and documents have the order in which they were written.
+ * @throws Error that names the invariant that was broken
+ */
+export function simulate(seed: number, cores: readonly Core[] = [current], isOrderly = false): Run {
+  const world = new SimulatedWorld(seed, cores, isOrderly);
   const { random } = world;
   const chance = (percent: number): boolean => world.chance(percent);
+  const types = isOrderly || seed % 8 > 2 ? mixedTypes : instantTypes;
   let wishes: DesiredResources = {};
   let count = 0;
   const id = (what: string): string => `${what} ${(count += 1)}`;
@@ -38,14 +42,14 @@ export function simulate(seed: number, cores: readonly Core[] = [current]): Run 
     world.calm = world.temper.fails === 0 && (world.calm || isQuiet(world));
   };
   const update = (more: Partial<Extract<Input, { kind: 'update' }>> = {}): Input => {
-    wishes = changeWishes(wishes, random);
+    wishes = changeWishes(wishes, random, types);
     const plan = simulatedPlan(wishes);
     const which = id('update');
     const target = simulatedTarget(world.addPlan(plan), which);
     return { kind: 'update', id: which, plan, target, ...updateOptions(random), ...more };
   };
 
-  wishes = changeWishes({}, random);
+  wishes = changeWishes({}, random, types);
   const first = simulatedPlan(wishes);
   world.open(
     newSimulatedStack(root, {
@@ -60,7 +64,8 @@ export function simulate(seed: number, cores: readonly Core[] = [current]): Run 
     const pause = world.clock.now + random(4000);
     // Half of the time in a phase that chance rarely meets.
     const moment = [undefined, undefined, 'draining', 'paused'][random(4)];
-    world.run(() => world.clock.now >= pause || world.stack(root).phase === moment);
+    // At times one action follows another without any delay.
+    if (!world.disorder.chance(25)) world.run(() => world.clock.now >= pause || world.stack(root).phase === moment);
     moody();
     const nested = [...world.shells.keys()].filter((other) => other !== root && world.stack(other).traversal !== '');
     const inner = chance(10) ? nested[random(nested.length || 1)] : undefined;

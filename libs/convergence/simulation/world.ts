@@ -1,27 +1,39 @@
 /**
  * The world around the core: stacks with their shells; providers that are slow, fail, lie, and answer twice, late, out
- * of order or never; a broker that delivers at least once; and processes that die. One seed determines everything.
+ * of order or never; a broker that delivers at least once; and processes that die, and try steps again. One seed
+ * determines everything.
  */
 import type { Plan } from '@anneal/contracts/plan.ts';
-import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { Effect, Input, Outcome } from '../protocol.ts';
 import { isNested, type ResourceDocument, type StackDocument } from '../documents.ts';
-import { emptyPlan, type State } from '../state.ts';
+import { emptyPlan } from '../state.ts';
 import { Books, must } from './checks/ledger.ts';
+import { SimulatedBroker } from './broker.ts';
 import { SimulatedClock } from './clock.ts';
-import { countPair } from './coverage.ts';
+import { countPair, pairKind } from './coverage.ts';
 import { checkSnapshot } from './checks/deletions.ts';
 import type { CheckedWorld } from './checks/checked-world.ts';
+import { Unasked } from './checks/answers.ts';
 import { checkStep } from './checks/invariants.ts';
 import { createRandom, toolsAt, type Random } from './model.ts';
 import { answerSimulatedParent, askNested, sendToNested } from './nested-shell.ts';
 import { kind, SimulatedProviders, type Temper } from './providers.ts';
 import { checkIndexes } from './checks/record.ts';
-import { createShell, Killed, type Core, type FaultPoint, type Shell } from './shell.ts';
+import {
+  createShell,
+  Killed,
+  type Core,
+  type FaultPoint,
+  type Shell,
+  type ShellPorts,
+  type WatchedStep,
+} from './shell.ts';
 import { checkTimers } from './checks/timers.ts';
+import { checkRepeats } from './checks/repeats.ts';
+import { Readers } from './checks/hidden.ts';
+import { beginTry, drawnAt, Disorder } from './tries.ts';
 
 type Request = Extract<Effect, { kind: 'request' }>;
-type Look = (id: string) => ResourceDocument | undefined;
 
 /** The stack without a parent. */
 export const rootId = 's';
@@ -29,30 +41,31 @@ export const rootId = 's';
 /** Everything around the core. `cores` step the stacks side by side; the seed determines the run. */
 export class SimulatedWorld implements CheckedWorld {
   readonly random: Random;
-  readonly clock = new SimulatedClock();
+  readonly clock: SimulatedClock;
   readonly books = new Books();
   readonly shells = new Map<string, Shell>();
   readonly plans = new Map<string, Plan>([['0', emptyPlan()]]);
   readonly pairs = new Map<string, number>();
   readonly snapshots = new Map<string, string>();
   readonly killed = new Map<FaultPoint, number>();
-  /** Timers that fired, and whose messages are in flight. */
-  private readonly due = new Set<string>();
   temper: Temper = { ...kind };
   /** True while no fault happened since all stacks were idle: then nothing may fail, or wait for its deadline. */
   calm = false;
   /** Hooks that were passed: by incarnation, and by traversal. */
   readonly passed = new Set<string>();
-  /** Resources whose attributes changed by a signal, or by an action of their nested stack, with the traversal. */
-  readonly changedUnasked = new Map<string, string>();
+  readonly unasked = new Unasked();
   /** By stack, the names of resources that events reported as failed since its last action began. */
   readonly failed = new Map<string, Set<string>>();
+  private readonly readers = new Map<string, Readers>();
   steps = 0;
+  private tries = 0;
+  readonly disorder: Disorder;
   private readonly hashes = new Map<string, string>();
   private readonly replaceFailed: boolean;
   readonly limit: number;
   readonly most: number;
   readonly cores: readonly Core[];
+  private readonly broker: SimulatedBroker;
   readonly providers = new SimulatedProviders({
     random: (below) => this.random(below),
     books: this.books,
@@ -64,8 +77,20 @@ export class SimulatedWorld implements CheckedWorld {
     },
   });
 
-  constructor(seed: number, cores: readonly Core[]) {
+  constructor(seed: number, cores: readonly Core[], isOrderly = false) {
     this.random = createRandom(seed);
+    // From another source, so that an orderly seed means the same run as before.
+    this.disorder = new Disorder(isOrderly ? undefined : createRandom(seed + 0x5eed));
+    this.clock = new SimulatedClock(this.disorder.grain);
+    this.broker = new SimulatedBroker({
+      clock: this.clock,
+      random: (below) => this.random(below),
+      disorder: this.disorder,
+      twice: () => this.temper.twice,
+      take: (stack, inputs) => {
+        if (this.shells.has(stack)) this.take(stack, inputs);
+      },
+    });
     this.cores = cores;
     this.replaceFailed = this.chance(50);
     this.limit = this.chance(30) ? 1 + this.random(3) : 1000;
@@ -111,13 +136,16 @@ export class SimulatedWorld implements CheckedWorld {
           // Old and new processes side by side.
           core: () => this.cores[this.random(this.cores.length)] as Core,
           planOf: (hash) => this.planAt(hash),
-          toolsAt: () =>
-            toolsAt(this.clock.now, {
-              replaceFailed: this.replaceFailed,
-              limit: this.limit,
-              most: this.most,
-              atOnce: ({ resource }) => this.providers.answerAtOnce(resource),
-            }),
+          moment: () => ({ now: this.clock.now, entropy: `${(this.tries += 1)}`, results: new Map() }),
+          begin: (moment) => {
+            const { replaceFailed, limit, most, disorder } = this;
+            return beginTry(moment, {
+              tools: toolsAt(moment.now, { replaceFailed, limit, most }),
+              atOnce: (resource, at) => this.providers.answerAtOnce(resource, drawnAt(at, resource)),
+              disorder,
+            });
+          },
+          inSomeOrder: (items) => this.disorder.inSomeOrder(items),
           dies: (point) => this.diesAt(point),
           carryOut: (record) => this.carryOut(record),
           watch: (step) => this.watch(step),
@@ -132,12 +160,13 @@ export class SimulatedWorld implements CheckedWorld {
     const { temper } = this;
     // Another process takes over the shard, without a death.
     if (temper.dies > 0 && this.chance(5)) this.shellOf(id).forget();
+    if (this.disorder.chance(20)) this.shellOf(id).forget();
     for (let tries = 0; ; tries += 1) {
       // After ten deaths over one message, let the process live, so that the run ends.
       if (tries > 10) this.temper = { ...temper, dies: 0 };
       try {
         const outcome = this.shellOf(id).take(inputs);
-        checkTimers(this.shellOf(id).stored, (timer) => this.due.has(timer) || this.clock.hasTimer(timer));
+        checkTimers(this.shellOf(id).stored, (timer) => this.broker.isSet(timer));
         return outcome;
       } catch (error) {
         if (!(error instanceof Killed)) throw error;
@@ -174,57 +203,35 @@ export class SimulatedWorld implements CheckedWorld {
   }
 
   deliver(stack: string, input: Input, delay: number): void {
-    const arrive = (): void => {
-      if (input.kind === 'timer') this.due.delete(timerId(stack, input));
-      if (this.shells.has(stack)) this.take(stack, [input]);
-    };
-    this.clock.after(delay, arrive);
-    if (this.chance(this.temper.twice)) this.clock.after(delay + this.random(5000), arrive);
+    this.broker.deliver(stack, input, delay);
   }
 
-  private carryOut({
-    stack,
-    effects,
-    resourceOf,
-  }: {
-    stack: StackDocument;
-    effects: readonly Effect[];
-    resourceOf: Look;
-  }): void {
+  private carryOut({ stack, effects, resources }: Parameters<ShellPorts['carryOut']>[0]): void {
     for (const effect of effects) {
       switch (effect.kind) {
-        case 'timer': {
-          const { timer, traversal } = effect;
-          const id = timerId(stack.id, effect);
-          this.clock.setTimer(id, Date.parse(effect.at), () => {
-            this.due.add(id);
-            this.deliver(stack.id, { kind: 'timer', id: `timer ${id} ${this.clock.now}`, timer, traversal }, 0);
-          });
-          break;
-        }
+        case 'timer':
         case 'cancel timer':
-          this.clock.cancelTimer(timerId(stack.id, effect));
-          this.due.delete(timerId(stack.id, effect));
+          this.broker.setTimer(stack.id, effect);
           break;
         case 'request':
-          this.send(stack, resourceOf(effect.resource), effect);
+          this.send(stack, resources.get(effect.resource), effect);
           break;
         case 'cancel':
-          if (this.cancelLeaf(resourceOf(effect.resource), effect.fence)) break;
-          sendToNested(this, stack, resourceOf(effect.resource), {
+          if (this.cancelLeaf(resources.get(effect.resource), effect.fence)) break;
+          sendToNested(this, stack, resources.get(effect.resource), {
             kind: 'cancel',
             id: `cancel ${effect.resource} ${effect.fence}`,
           });
           break;
         case 'answer':
-          answerSimulatedParent(this, stack, effect, resourceOf);
+          answerSimulatedParent(this, { stack, resources: resources.values() }, effect);
           break;
         case 'snapshot':
           checkSnapshot(this.snapshots.get(effect.snapshot.id), effect.status);
           this.snapshots.set(effect.snapshot.id, effect.status);
           break;
         case 'signal': {
-          const resource = resourceOf(effect.resource);
+          const resource = resources.get(effect.resource);
           if (resource && !isNested(resource)) this.providers.signal(resource, resource.fence);
         }
       }
@@ -251,36 +258,29 @@ export class SimulatedWorld implements CheckedWorld {
       this.clock.after(delay + this.random(3000), () => this.providers.serve(resource));
   }
 
-  private watch(step: { before: StackDocument; state: State; inputs: readonly Input[]; outcome: Outcome }): void {
+  private watch(step: WatchedStep): void {
     this.steps += 1;
     const { refusals, changes } = step.outcome;
+    for (const resource of step.attempt.answered)
+      this.providers.haveAnswered(resource, drawnAt(step.attempt.moment, resource));
     for (const input of step.inputs) {
-      if (input.kind === 'response' && this.isUnasked(input.response, step.before.id)) {
-        this.changedUnasked.set(input.response.resource_id, step.state.stack.traversal);
-      }
+      if (input.kind === 'response')
+        this.unasked.note(input.response, this.shellOf(step.before.id).stored, step.state.stack.traversal);
       const became = refusals.has(input.id) ? 'refused' : changes.dirty ? 'taken' : 'nothing';
       countPair(this.pairs, `${step.before.phase} ${pairKind(input)}`, became);
     }
     checkIndexes(step.state, this.cores[0] as Core);
+    // Two versions of the core may name things differently.
+    if (this.cores.length === 1) checkRepeats(step, step.discarded, this.limit < 1000 || this.most < 1000);
     checkStep(this, step);
+    // A step may begin an update and roll it back.
+    const given = step.inputs.flatMap((input) => ('plan' in input ? [input.plan] : []));
+    this.readersOf(step.before.id).check(step.outcome, [step.state.plan, ...given]);
   }
 
-  private isUnasked({ action, resource_id }: ResourceResponse, stack: string): boolean {
-    const resource = this.shellOf(stack).stored.resources.get(resource_id);
-    return action === 'signal' || (resource !== undefined && isNested(resource) && resource.request === null);
+  private readersOf(stack: string): Readers {
+    const found = this.readers.get(stack) ?? new Readers();
+    this.readers.set(stack, found);
+    return found;
   }
-}
-
-const timerId = (stack: string, { timer, traversal }: { timer: string; traversal: string }): string =>
-  `${stack} ${traversal} ${timer}`;
-
-/** The name of an input in the coverage. */
-export function pairKind(input: Input): string {
-  if (input.kind === 'timer') return `timer ${input.timer.split(':')[0] ?? ''}`;
-  if (input.kind === 'visit') return `visit ${input.action}`;
-  if (input.kind === 'resource') return `resource ${input.action.kind}`;
-  if (input.kind === 'rollback') return input.cancel ? 'cancel with rollback' : 'rollback';
-  if (input.kind === 'delete' && input.abandon) return 'abandon';
-  if (input.kind === 'update' && input.as === 'RESTORE') return 'restore';
-  return input.kind;
 }

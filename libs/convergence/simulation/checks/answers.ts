@@ -3,6 +3,7 @@ import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { isNested, type PendingRequest, type ResourceDocument } from '../../documents.ts';
 import { must } from './ledger.ts';
 import type { CheckedStep, CheckedWorld } from './checked-world.ts';
+import type { Shell } from '../shell.ts';
 
 const text = (value: unknown): string => JSON.stringify(value);
 
@@ -127,3 +128,30 @@ function checkFailed(step: CheckedStep, { response, before, request }: Answered)
 
 const firstEvent = ({ outcome }: CheckedStep, id: string): string | undefined =>
   outcome.changes.events.find((event) => event.resource_id === id && event.hook === undefined)?.status;
+
+/** The resources that show what no request gave them: a signal came, or their nested stack acted by itself. */
+export class Unasked {
+  /** The traversal in which the last such change came, by the id of the resource. */
+  readonly #changed = new Map<string, string>();
+  readonly #still = new Set<string>();
+
+  /** Notes a response to a stack with these documents. */
+  note(response: ResourceResponse, { resources }: Shell['stored'], traversal: string): void {
+    const { resource_id: id, action, status } = response;
+    const resource = resources.get(id);
+    if (action === 'signal' || (resource && isNested(resource) && resource.request === null)) {
+      this.#changed.set(id, traversal);
+      this.#still.add(id);
+    } else if (status === 'complete' && (action === 'create' || action === 'update')) this.#still.delete(id);
+  }
+
+  /** Whether the resource changed so in the traversal. */
+  changedIn(traversal: string, id: string): boolean {
+    return this.#changed.get(id) === traversal;
+  }
+
+  /** Whether no request was complete since the last such change. */
+  has(id: string): boolean {
+    return this.#still.has(id);
+  }
+}

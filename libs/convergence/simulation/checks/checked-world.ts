@@ -16,8 +16,9 @@ export interface CheckedWorld {
   readonly calm: boolean;
   /** Hooks that were passed: by incarnation, and by traversal. */
   readonly passed: Set<string>;
-  /** Resources whose attributes changed by a signal, or by an action of their nested stack, with the traversal. */
-  readonly changedUnasked: ReadonlyMap<string, string>;
+  /** The resources that show what no request gave them: a signal came, or their nested stack acted by itself. */
+  readonly unasked: { has(id: string): boolean; changedIn(traversal: string, id: string): boolean };
+  readonly shells: ReadonlyMap<string, Shell>;
   /** By stack, the names of resources that events reported as failed since its last action began. */
   readonly failed: Map<string, Set<string>>;
   stack(id: string): StackDocument;
@@ -31,4 +32,6 @@ export interface CheckedStep {
   readonly state: State;
   readonly inputs: readonly Input[];
   readonly outcome: Outcome;
+  /** Whether it began from the documents: then it may find work that a graph in memory knows to be waited for. */
+  readonly isFresh: boolean;
 }

@@ -4,8 +4,10 @@ import { goesToNothing, isVisit, representative, type ResourceDocument, type Sta
 import type { State } from '../../state.ts';
 import type { CheckedWorld } from './checked-world.ts';
 import { servesAll } from '../model.ts';
+import { readBy } from '../values.ts';
 import { must } from './ledger.ts';
 import { checkPassed } from './hooks.ts';
+import { checkValues } from './values.ts';
 
 /** Reasons for failure that an operator or a template caused: they are allowed even if no provider misbehaves. */
 const meant =
@@ -71,13 +73,13 @@ export function checkEnd(world: CheckedWorld, state: State): void {
     must(resource.status === 'COMPLETE', `${resource.name} is not complete`);
     const due = planned.renewed === true && resource.revision !== stack.target.revision;
     must(!due, `${resource.name} was not renewed by ${stack.action} of ${stack.id}`);
-    const peers = planned.requires
-      .filter((_, index) => index % 2 === 0)
-      .map((name) => [...state.resources.values()].find((peer) => peer.name === name));
+    const peers = readBy(planned.properties['from']).map((name) =>
+      [...state.resources.values()].find((peer) => peer.name === name),
+    );
     const shown = JSON.stringify(peers.map((peer) => peer?.attributes['output'] ?? null));
     const read = JSON.stringify(resource.properties['from']);
     // An unsolicited change after the read is followed by the next update only.
-    const late = peers.some((peer) => peer && world.changedUnasked.get(peer.id) === stack.traversal);
+    const late = peers.some((peer) => peer && world.unasked.changedIn(stack.traversal, peer.id));
     must(late || read === shown, `${resource.name} has ${read}, but the attribute that it reads is ${shown}`);
     const used = resource.requires.map((id) => state.resources.get(id)?.name ?? id);
     must(
@@ -85,6 +87,7 @@ export function checkEnd(world: CheckedWorld, state: State): void {
       `${resource.name} uses ${used.join()}, but the plan requires ${planned.requires.join()}`,
     );
   }
+  checkValues(world, state);
   if (goesToNothing(stack)) must(world.books.countOf(stack.id) === 0, `C6: objects of ${stack.id} are left`);
 }
 

@@ -3,7 +3,7 @@
  * So the checks do not rely on the core. A violation is thrown with the name of the invariant in `step.ts`.
  */
 import type { RequestAction, ResourceDocument } from '../../documents.ts';
-import { usesOf } from '../model.ts';
+import { usesOf } from '../values.ts';
 
 interface Physical {
   readonly stack: string;
@@ -26,6 +26,8 @@ export class Books {
   readonly physical = new Map<string, Physical>();
   /** Objects that were retained or abandoned: no request may touch them any more. */
   readonly released = new Set<string>();
+  /** The random value that was drawn for each object. */
+  readonly drawn = new Map<string, string>();
   private readonly takenOver = new Set<string>();
   private readonly made = new Map<string, number>();
 

@@ -7,7 +7,8 @@ const minute = 60_000;
 const defaultMinutes = 60;
 
 /** Checks the stack document of a step. @throws Error that names the field */
-export function checkStack(world: CheckedWorld, { before, state, inputs, outcome }: CheckedStep): void {
+export function checkStack(world: CheckedWorld, step: CheckedStep): void {
+  const { before, state, inputs, outcome } = step;
   const { stack } = state;
   // A decision about a group is no part of an action.
   const events = outcome.changes.events.filter(({ group }) => group === undefined);
@@ -30,7 +31,7 @@ export function checkStack(world: CheckedWorld, { before, state, inputs, outcome
     stack.suspended === suspended,
     `${stack.action}: the stack is ${suspended ? '' : 'not '}suspended, but its document says the opposite`,
   );
-  checkWayBack({ before, state, inputs, outcome });
+  checkWayBack(step);
   must(
     !stack.observe || stack.action === 'UPDATE' || stack.action === 'RESTORE',
     `${stack.action} observes real objects, which only UPDATE and RESTORE do`,
@@ -53,7 +54,7 @@ export function checkStack(world: CheckedWorld, { before, state, inputs, outcome
   const [input] = inputs;
   if (input?.kind === 'retry' && before.phase === 'paused' && live)
     must(stack.observe === before.observe, 'a retry of a paused stack changes whether real objects are observed');
-  checkFailures(world, { before, state, inputs, outcome });
+  checkFailures(world, step);
 }
 
 const towardsPlan: readonly string[] = ['CREATE', 'UPDATE', 'ADOPT', 'RESTORE'];
