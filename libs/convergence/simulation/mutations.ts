@@ -1,11 +1,23 @@
 /** Central rules of the core, each broken on purpose while its file is loaded: the simulator must detect every one. */
-interface Mutation {
+interface Mutation extends Edit {
   /** The rule that the mutation breaks. */
   readonly rule: string;
+  /** A second edit, where one place alone breaks nothing. */
+  readonly and?: Edit;
+}
+
+interface Edit {
   readonly file: string;
   readonly from: string;
   readonly to: string;
 }
+
+/** Ids that only say how many came before them in the step. */
+const countedIds: Edit = {
+  file: 'transaction.ts',
+  from: '${transaction.input}\\n${what}`',
+  to: '${transaction.input}`',
+};
 
 /** The broken rules by what the core then does. `from` must occur in `file`. */
 export const mutations: Readonly<Record<string, Mutation>> = {
@@ -177,6 +189,39 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     from: 'if (!resource?.request || (ours && !state.stack.abandoned)) continue;',
     to: 'continue;',
   },
+  'keeps what it answered in a try that did not count': {
+    rule: 'a try leaves nothing behind',
+    ...countedIds,
+    and: {
+      file: 'simulation/tries.ts',
+      from: 'atOnce(resource, moment);',
+      to: `{
+        const kept = ((moment as { kept?: Map<string, unknown> }).kept ??= new Map());
+        const key = resource.id + ' ' + resource.fence;
+        if (!kept.has(key)) kept.set(key, atOnce(resource, moment));
+        return kept.get(key) as ResourceResponse | undefined;
+      };`,
+    },
+  },
+  'names resources by a counter of the step': { rule: 'an id follows from what it names', ...countedIds },
+  'chooses between incarnations of one moment by their order': {
+    rule: 'no choice depends on the order in memory',
+    file: 'documents.ts',
+    from: ' || b.id.localeCompare(a.id)',
+    to: '',
+  },
+  'shows the incarnation that memory has first': {
+    rule: 'no choice depends on the order in memory',
+    file: 'documents.ts',
+    from: ' || newestFirst(a, b)',
+    to: '',
+  },
+  'says nothing of a value that changed': {
+    rule: 'a reader has the last value',
+    file: 'transaction.ts',
+    from: 'shows ? tick(transaction) : before.shown_at',
+    to: 'before.shown_at',
+  },
 };
 
 interface Loaded {
@@ -192,10 +237,11 @@ export function mutate(name: string): { load: LoadHook } {
   return {
     load(url, context, next) {
       const loaded = next(url, context);
-      if (!url.endsWith(`/convergence/${mutation.file}`)) return loaded;
+      const edit = [mutation, mutation.and].find((one) => one && url.endsWith(`/convergence/${one.file}`));
+      if (!edit) return loaded;
       const text = String(loaded.source);
-      if (!text.includes(mutation.from)) throw new Error(`${mutation.file} does not contain: ${mutation.from}`);
-      return { ...loaded, source: text.replace(mutation.from, mutation.to) };
+      if (!text.includes(edit.from)) throw new Error(`${edit.file} does not contain: ${edit.from}`);
+      return { ...loaded, source: text.replace(edit.from, () => edit.to) };
     },
   };
 }

@@ -9,6 +9,7 @@ import { chain, pending, Script, type Scenarios } from '../script.ts';
 import type { Core } from '../shell.ts';
 import { hookScenarios } from './hooks.ts';
 import { nestedScenarios } from './nested.ts';
+import { orderScenarios } from './orders.ts';
 import { overtakingScenarios } from './overtaking.ts';
 import { visitScenarios } from './visits.ts';
 
@@ -259,6 +260,7 @@ export const scenarios: Scenarios = {
     }
   },
   ...nestedScenarios,
+  ...orderScenarios,
   ...overtakingScenarios,
   ...hookScenarios,
   ...visitScenarios,
