@@ -201,7 +201,10 @@ export type Comparison =
   | { readonly verdict: 'same' }
   | { readonly verdict: 'update' | 'replace'; readonly changed: readonly string[] };
 
-/** The evaluated properties of a plan entry, or the reason why they cannot be evaluated. */
+/**
+ * The evaluated properties of a plan entry, or the reason why they cannot be evaluated. `isPending`: they have no result
+ * yet, so the caller discards the step, and takes it again later.
+ */
 export type Resolution =
   | {
       readonly ok: true;
@@ -209,7 +212,7 @@ export type Resolution =
       readonly metadata?: Json | undefined;
       readonly external_id?: string | undefined;
     }
-  | { readonly ok: false; readonly failure: Failure };
+  | { readonly ok: false; readonly failure: Failure; readonly isPending?: true };
 
 /** The queue in which the provider of a plan entry works on its requests, in order. */
 export interface QueuePlace {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Changes, Input } from './protocol.ts';
+import type { Changes, Input, Tools } from './protocol.ts';
 import {
   successResponse,
   newSimulatedStack,
@@ -528,5 +528,21 @@ describe('a step that is tried again', () => {
     const ids = idsOf(['a', 'b', 'c']);
     expect(idsOf(['c', 'a', 'b'])).toEqual(ids);
     expect(new Set(Object.values(ids)).size).toBe(3);
+  });
+
+  it('asks for all results that are missing at once, and fails nothing', () => {
+    const state = fresh();
+    const asked: string[] = [];
+    const tools: Tools = {
+      ...toolsAt(0),
+      resolve: ({ resource: { name } }) => {
+        asked.push(name);
+        return { ok: false, isPending: true, failure: { code: 'Unavailable', message: 'later' } };
+      },
+    };
+    const plan = simulatedPlan({ a: wish(), b: wish(), c: wish() });
+    const { changes } = step(state, [{ kind: 'create', id: 'create', plan }], tools);
+    expect(asked).toEqual(['a', 'b', 'c']);
+    expect(changes.resources.size).toBe(0);
   });
 });

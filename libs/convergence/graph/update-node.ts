@@ -66,6 +66,8 @@ export function visitUpdate(transaction: Transaction, name: string): void {
   if (waitsForBatch(transaction, name, candidates.length > 0)) return;
 
   const resolved = resolvePlanned(transaction, planned, { before: candidates[0] });
+  // The other nodes go on, so that one try of the step finds all results that are missing.
+  if (!resolved.ok && resolved.isPending) return;
   if (!resolved.ok) {
     const failed =
       candidates.find(({ request }) => !request) ?? createIncarnation(transaction, planned, {}, only?.id ?? null);

@@ -99,7 +99,7 @@ export function beginTry(
         if (!disorder.chance(disorder.heavy)) return resolved;
         moment.results.set(task, resolved);
         unresolved += 1;
-        return { ok: false, failure: { code: 'Unavailable', message: 'A worker must evaluate it.' } };
+        return { ok: false, isPending: true, failure: { code: 'Unavailable', message: 'A worker must evaluate it.' } };
       },
     },
   };

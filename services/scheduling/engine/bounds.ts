@@ -107,7 +107,7 @@ export function createBounds({
         const known = heavy.resultOf(task);
         if (known) return 'value' in known ? (known.value as Resolution) : { ok: false, failure: known.failure };
         unresolved.push(task);
-        return { ok: false, failure: { code: 'Unavailable', message: 'A worker must evaluate it.' } };
+        return { ok: false, isPending: true, failure: { code: 'Unavailable', message: 'A worker must evaluate it.' } };
       },
     };
   };
