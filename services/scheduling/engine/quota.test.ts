@@ -8,6 +8,7 @@ import {
   stackSignal,
 } from '@anneal/contracts/calls/scheduling.ts';
 import { quotaSet, quotaShow } from '@anneal/contracts/calls/quotas.ts';
+import { createQuotas } from './quota.ts';
 import { literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';
 
 let harness: Harness;
@@ -109,6 +110,28 @@ describe('the quota of resources', () => {
     expect(resources).toHaveLength(6);
     await harness.update(id, planOf(10));
     expect(await harness.settled(id)).toMatchObject({ action: 'UPDATE', status: 'COMPLETE' });
+  });
+});
+
+describe('what one message adds', () => {
+  it('is charged once, however often its step is tried', async () => {
+    const stored = { resources: 0 };
+    const page = {
+      find: async ({ where }: { where: object }) => ('depth' in where && where.depth === 0 ? [{ id: 's' }] : []),
+    };
+    const quotas = createQuotas({
+      collections: {
+        stacks: page,
+        snapshotSizes: page,
+        resources: { count: async () => stored.resources },
+      } as unknown as Parameters<typeof createQuotas>[0]['collections'],
+      limitOf: async () => ({ most: 10, setting: 'test' }),
+      admit: async (_project, _admission, store) => store(),
+    });
+    const add = (by: string) =>
+      quotas.within({ project: 'p', stacks: 0, resources: 6, bytes: 0, by }, async () => (stored.resources = 6));
+    for (let tries = 0; tries < 3; tries += 1) expect(await add('one')).toBeUndefined();
+    expect(await add('another')).toMatchObject({ code: 'QuotaExceeded' });
   });
 });
 

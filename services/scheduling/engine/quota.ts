@@ -10,6 +10,7 @@
  */
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { Admission, Admit, QuotaLimit } from '@anneal/runtime/service/project-quotas.ts';
+import { Recent } from '@anneal/runtime/work/recent.ts';
 import type { StackDocument, Target } from '@anneal/convergence/documents.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { SchedulingCollections } from '../collections.ts';
@@ -24,6 +25,8 @@ interface Added {
   readonly bytes: number;
   /** Count it, and never refuse it. */
   readonly restores?: boolean | undefined;
+  /** The message that adds it. What one message adds is admitted once, however often its step is tried. */
+  readonly by?: string;
 }
 
 export interface Quotas {
@@ -72,6 +75,8 @@ const resourcesLeastMs = 1000;
 const page = 500;
 /** The number of projects whose last count is kept. */
 const mostProjects = 1000;
+/** The number of messages whose admission is kept. */
+const mostMessages = 1000;
 
 export function createQuotas(parts: {
   collections: Pick<SchedulingCollections, 'stacks' | 'resources' | 'snapshotSizes'>;
@@ -109,12 +114,18 @@ export function createQuotas(parts: {
     count: used.stack_bytes,
   });
   const all = [stackQuota, resourceQuota, byteQuota];
+  const admitted = new Recent<true>(mostMessages);
   return {
     used,
     changed: (project) => {
       for (const quota of all) quota.changed(project);
     },
-    async within({ project, stacks: newStacks, resources: newResources, bytes, restores = false }, store) {
+    async within({ project, stacks: newStacks, resources: newResources, bytes, restores = false, by }, store) {
+      const key = by && JSON.stringify([project, by, newStacks, newResources, bytes]);
+      if (key !== undefined && admitted.get(key)) {
+        await store();
+        return undefined;
+      }
       // All counts at once, because a store may take seconds for each.
       const outcomes = await Promise.allSettled([
         stackQuota.take(project, { wanted: newStacks, restores }),
@@ -139,6 +150,7 @@ export function createQuotas(parts: {
         if (refused instanceof AnnealError) return refused;
         const isNear = newStacks > 0 && !restores && (isOver || stackQuota.left(project) < mostAtOnce);
         await (isNear ? parts.admit(project, admission(project, newStacks), storeAndEnd) : storeAndEnd());
+        if (key !== undefined) admitted.set(key, true);
         return undefined;
       } catch (error) {
         if (hasCode(error, 'QuotaExceeded')) return error;
@@ -193,13 +205,17 @@ function usedIn({
 }
 
 /** The growth of a stack that exists: the contents of a new target, or data that a resource keeps. */
-export type Growth =
+export type Growth = {
+  /** The message that asks for it. */
+  readonly by: string;
+} & (
   | {
       readonly target: Pick<Target, 'plan' | 'template' | 'environment' | 'files'>;
       /** A rollback is counted and never refused, because it restores what existed. */
       readonly restores?: boolean | undefined;
     }
-  | { readonly bytes: number };
+  | { readonly bytes: number }
+);
 
 /** Admits what a client, a parent stack or a policy adds to a stack. Returns the refusal, if any. */
 export async function refuseGrowth(
@@ -208,13 +224,14 @@ export async function refuseGrowth(
   growth: Growth,
 ): Promise<AnnealError | undefined> {
   const { project } = stack;
+  const { by } = growth;
   const done = async (): Promise<void> => undefined;
-  if ('bytes' in growth) return quotas.within({ project, stacks: 0, resources: 0, bytes: growth.bytes }, done);
+  if ('bytes' in growth) return quotas.within({ project, stacks: 0, resources: 0, bytes: growth.bytes, by }, done);
   const { target, restores } = growth;
   const plan = await plans.get(target.plan);
   const added = Object.keys(plan.resources).length - resources.size;
   const bytes = (await contents.bytesOf(target, stack.depth)) - (stack.sizes?.contents ?? 0);
-  return quotas.within({ project, stacks: 0, resources: added, bytes, restores }, done);
+  return quotas.within({ project, stacks: 0, resources: added, bytes, restores, by }, done);
 }
 
 /** The live stacks of a project at one depth, by pages. */

@@ -172,7 +172,7 @@ class GroupRequests {
     const { plans, contents, quotas } = this.#tools;
     const { state, kept, scaling } = turn;
     const { target, kept: next } = await this.#compile(turn, proposal);
-    const refusal = await refuseGrowth({ quotas, plans, contents }, state, { target });
+    const refusal = await refuseGrowth({ quotas, plans, contents }, state, { by: turn.id, target });
     if (refusal) {
       const { after } = proposal;
       return this.#refuse(turn, proposal, { refusal: 'quota', message: refusal.message, retry_after: null, after });
@@ -310,7 +310,7 @@ class GroupRequests {
     if (isHeldBack(group)) return again(refusedMs);
     if (state.stack.status !== 'COMPLETE') return again(retryMs);
     const { target, kept: next } = await this.#compile(turn);
-    const refusal = await refuseGrowth({ quotas, plans, contents }, state, { target });
+    const refusal = await refuseGrowth({ quotas, plans, contents }, state, { by: turn.id, target });
     if (refusal) {
       context.log.info({ stack: state.stack.id, reason: refusal.message }, 'warm pool not filled; retrying in 60 s');
       const since = unfilled?.since ?? context.now().toISOString();

@@ -194,7 +194,7 @@ export class NestedIntake {
             cause: message,
           });
       // A repeat was admitted before.
-      const growth = { target: compiled.target, restores: data.nested.restores };
+      const growth = { by: message.id, target: compiled.target, restores: data.nested.restores };
       const refusal = isRepeat ? undefined : await refuseGrowth(this.#options, state, growth);
       if (refusal) {
         await this.#refuse(message, refusal);

@@ -22,17 +22,18 @@ export async function refuseExcess(
 }
 
 function growthOf(message: Envelope, { stack }: State): Growth | undefined {
+  const { id: by } = message;
   switch (message.type) {
     case stackUpdate.type:
-      return { target: message.data as z.infer<typeof stackUpdate.data> };
+      return { by, target: message.data as z.infer<typeof stackUpdate.data> };
     case stackSignal.type: {
       // A resource keeps at most the whole signal.
       const { signal } = message.data as z.infer<typeof stackSignal.data>;
-      return { bytes: jsonBytes(signal) };
+      return { by, bytes: jsonBytes(signal) };
     }
     case stackAct.type: {
       const { action } = message.data as z.infer<typeof stackAct.data>;
-      return action.kind === 'snapshot' ? { bytes: bytesOfSnapshot(stack) } : undefined;
+      return action.kind === 'snapshot' ? { by, bytes: bytesOfSnapshot(stack) } : undefined;
     }
     default:
       return undefined;
