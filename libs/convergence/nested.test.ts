@@ -129,6 +129,20 @@ describe('a report of a nested stack without a request', () => {
     expect(stack.update(same)).toEqual([]);
   });
 
+  it('is read from the newer incarnation when a failed update left a reader with two', () => {
+    const stack = new Driver({}, { follows: ['from'] });
+    const b = wishOf({ requires: ['a'] });
+    stack.finish(stack.create({ a: wishOf(), b }));
+    stack.update({ a: wishOf({ kind: 2 }), b });
+    stack.answer('a');
+    stack.fail('b');
+    expect(stack.status).toBe('UPDATE_FAILED');
+    const { id, fence } = stack.find('a', ({ replaces }) => replaces !== null);
+    const said = { resource_id: id, stack_id: 's', action: 'signal', fence, status: 'complete' } as const;
+    stack.take({ kind: 'response', id: 'said', response: { ...said, attributes: { output: 'new' } } });
+    expect(stack.find('b').properties['from']).toEqual(['new']);
+  });
+
   it('is passed on as a signal to a property that follows, which the next update does not change again', () => {
     const wishes = { n: wishOf({ type: 'Nested' }), c: wishOf({ type: 'Test', requires: ['n'] }) };
     const stack = new Driver({}, { replaceFailed: false, follows: ['from'] });

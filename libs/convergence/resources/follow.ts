@@ -8,7 +8,7 @@
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { sameJson, type JsonObject } from '@anneal/contracts/json.ts';
-import type { ResourceDocument } from '../documents.ts';
+import { representative, type ResourceDocument } from '../documents.ts';
 import { answerParent } from '../nested.ts';
 import { tooLargeToApply } from './size.ts';
 import { addEffect, changeResource, changeStack, type Transaction } from '../transaction.ts';
@@ -52,7 +52,9 @@ function followAt(transaction: Transaction, id: string): void {
   // The running action brings the entry of a newer plan to the resource, with its metadata.
   if (reader.digest !== (planned.digest ?? null)) return;
   const used = reader.requires.flatMap((required) => state.resources.get(required) ?? []);
-  const peer = (name: string): ResourceDocument | undefined => used.find((each) => each.name === name);
+  // After a failed update it may use two incarnations of a name.
+  const peer = (name: string): ResourceDocument | undefined =>
+    representative(used.filter((each) => each.name === name));
   const resolved = tools.resolve({ plan: state.plan, resource: planned, stack: state.stack, peer });
   if (!resolved.ok) return;
   const { metadata = reader.metadata } = resolved;

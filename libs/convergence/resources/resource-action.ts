@@ -5,7 +5,7 @@ import { revisit } from '../graph/node.ts';
 import { clearHook, completeHook, heartbeat } from '../hooks/hook.ts';
 import { answerParent } from '../nested.ts';
 import type { Input } from '../protocol.ts';
-import { isNested, isUncreated, representative, type ResourceDocument } from '../documents.ts';
+import { newestFirst, isNested, isUncreated, representative, type ResourceDocument } from '../documents.ts';
 import { announceResource, changeResource, type Transaction } from '../transaction.ts';
 import { allows, retry } from '../traversal/traversal.ts';
 
@@ -40,7 +40,7 @@ export function applyResourceAction(transaction: Transaction, { resource: name, 
 }
 
 const incarnationsOf = ({ state }: Transaction, name: string): ResourceDocument[] =>
-  [...(state.byName.get(name) ?? [])].flatMap((id) => state.resources.get(id) ?? []);
+  [...(state.byName.get(name) ?? [])].flatMap((id) => state.resources.get(id) ?? []).sort(newestFirst);
 
 /** An operator who finds a broken object may only know its physical id. */
 function withPhysicalId({ state }: Transaction, id: string): ResourceDocument[] {

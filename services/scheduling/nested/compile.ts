@@ -12,9 +12,9 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
-import { sinceOf } from '../groups/facts.ts';
 import { targetOf } from '../shard/target.ts';
 import { createConfigurations } from './configuration.ts';
+import { existingIn } from './existing.ts';
 import type { GroupState, StoredNestedRequest } from './kept.ts';
 import { membersOf } from './members.ts';
 import { resealMembers } from './reseal.ts';
@@ -127,15 +127,7 @@ async function groupParts(
     before: before?.members
       ? { properties: openProperties(secrets, before.properties), state: before.members }
       : undefined,
-    existing: existing
-      .filter(({ action }) => action !== 'DELETE')
-      .map((resource) => ({
-        name: resource.name,
-        reference: secrets.open(evaluation.referenceTo(resource, stack.project)),
-        created_at: resource.created_at,
-        failed: resource.status === 'FAILED',
-        ready: sinceOf(resource) !== null,
-      })),
+    existing: existingIn(existing, (resource) => secrets.open(evaluation.referenceTo(resource, stack.project))),
     size,
     ...(parameters.leaving && { leaving: parameters.leaving }),
     ...(parameters.fresh && { fresh: true }),

@@ -1,4 +1,5 @@
 /** Scenarios of choices among equals, which must not follow the order in which a store returns documents. */
+import type { ExternalWait, ResourceDocument } from '../../documents.ts';
 import type { Input, Outcome } from '../../protocol.ts';
 import { must } from '../checks/ledger.ts';
 import { desiredResource } from '../driver.ts';
@@ -6,10 +7,10 @@ import { simulatedPlan, simulatedTarget, toolsAt } from '../model.ts';
 import type { Script, Scenarios } from '../script.ts';
 
 /** The outcomes of an input for a stack with two equal incarnations of `a`, with each of them first. */
-function bothWays(script: Script, input: Input): Outcome[] {
+function bothWays(script: Script, input: Input, change: Partial<ResourceDocument> = {}): Outcome[] {
   const plan = simulatedPlan({ a: desiredResource() });
   script.create({ a: desiredResource() }).ends('CREATE_COMPLETE');
-  const one = script.find('a');
+  const one = { ...script.find('a'), ...change };
   const other = { ...one, id: 'another' };
   const [core] = script.world.cores;
   return [
@@ -36,5 +37,13 @@ export const orderScenarios: Scenarios = {
   'one of two equal incarnations is checked': (script) => {
     const [one, other] = bothWays(script, { kind: 'visit', id: 'check', action: 'CHECK' }).map(requested);
     must(one === other && one?.includes('check') === true, `the order decides: ${one}, or ${other}`);
+  },
+  'one of two equal incarnations at a hook is cleared': (script) => {
+    const times = { since: '', deadline: null, last: null, default: null };
+    const hook: ExternalWait = { ...times, name: 'pre-delete', kind: 'hook', token: 't', traversal: '' };
+    const action = { kind: 'clear hook', hook: 'pre-delete' } as const;
+    const clear = { kind: 'resource', id: 'clear', resource: 'a', action } as const;
+    const [one, other] = bothWays(script, clear, { hook }).map(requested);
+    must(one === other && one !== '', `the order decides: ${one}, or ${other}`);
   },
 };
