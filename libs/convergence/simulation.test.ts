@@ -9,7 +9,7 @@ import { faultPoints } from './simulation/shell.ts';
 import { current, simulate } from './simulation/simulate.ts';
 
 const run = promisify(execFile);
-const seeds = Number(process.env['SIMULATION_SEEDS'] ?? 1500);
+const seeds = Number(process.env['SIMULATION_SEEDS'] ?? 1100);
 const first = Number(process.env['SIMULATION_FIRST'] ?? 1);
 
 describe('the core under a simulator', () => {

@@ -150,7 +150,7 @@ describe('an expensive evaluation', () => {
       resource: 'slow',
       action: { kind: 'clear hook', hook: 'pre-create' },
     });
-    expect(await harness.settled(id)).toMatchObject({ action: 'CREATE', status: 'COMPLETE' });
+    expect(await harness.settled(id, 30_000)).toMatchObject({ action: 'CREATE', status: 'COMPLETE' });
     const { outputs: shown } = await harness.ask(stackShow, { project, stack: id, outputs: true });
     const [all, drawn, heavily, openly, secretly] = (shown ?? []).map(({ value }) => value);
     expect(drawn).toMatch(/^[A-Za-z0-9]{24}$/);
