@@ -1,6 +1,7 @@
 /** All (phase, input) pairs: the simulator exercises each, or it cannot happen, for a stated reason. */
 import type { Input } from '../protocol.ts';
 
+/** The phases of a stack. */
 export const coveredPhases = ['idle', 'converging', 'draining', 'paused'] as const;
 
 /** Every kind of input, as `pairKind` names it. */

@@ -113,7 +113,7 @@ export function nestedPlan(properties: JsonObject): Plan {
   const kind = Number(properties['kind'] ?? 0);
   const { hidden = null, from = null } = properties;
   const type = kind % 4 === 1 ? 'Instant' : 'Test';
-  // What the resource is given is a parameter of its stack: one member reads all of it, and another one reads that one.
+  // The properties of the resource are parameters of its stack: one member reads them, and others read that member.
   const members: Record<string, DesiredResource> = {
     x: { requires: [], value: value % 5, kind: 0, hidden: [hidden, from] },
   };

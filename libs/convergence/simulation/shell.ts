@@ -8,7 +8,7 @@ import type { Changes, Effect, Input, Outcome, Tools } from '../protocol.ts';
 import type { ResourceDocument, StackDocument } from '../documents.ts';
 import type { State } from '../state.ts';
 import type { Discarded } from './checks/repeats.ts';
-import type { Moment, Try } from './tries.ts';
+import type { SimulatedMoment, Try } from './tries.ts';
 
 /** The points at which a process may die, in the order of the work. */
 export const faultPoints = ['recorded', 'sent', 'written', 'published', 'closed', 'replied'] as const;
@@ -52,8 +52,8 @@ export interface WatchedStep {
 export interface ShellPorts {
   readonly core: () => Core;
   readonly planOf: (hash: string) => Plan;
-  readonly moment: () => Moment;
-  readonly begin: (moment: Moment) => Try;
+  readonly moment: () => SimulatedMoment;
+  readonly begin: (moment: SimulatedMoment) => Try;
   /** The order in which a store returns documents. */
   readonly inSomeOrder: <T>(items: T[]) => T[];
   /** Whether the process dies here. */

@@ -6,11 +6,11 @@
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { ResourceDocument } from '../documents.ts';
 import type { Resolution, Tools } from '../protocol.ts';
-import { hashOf } from './values.ts';
+import { shortHash } from './values.ts';
 import type { Random } from './model.ts';
 
-/** What all tries of a step share. */
-export interface Moment {
+/** The facts that all tries of a step share. */
+export interface SimulatedMoment {
   readonly now: number;
   /** The source of random values. */
   readonly entropy: string;
@@ -20,7 +20,7 @@ export interface Moment {
 
 /** One try: its tools, and what it did with them. */
 export interface Try {
-  readonly moment: Moment;
+  readonly moment: SimulatedMoment;
   readonly tools: Tools;
   /** The resources that were answered at once, with their requests, in order. They are facts once the try counts. */
   readonly answered: readonly ResourceDocument[];
@@ -29,13 +29,13 @@ export interface Try {
 }
 
 /** Answers a request at once, if its type allows that. Must have no effect. */
-type AtOnce = (resource: ResourceDocument, moment: Moment) => ResourceResponse | undefined;
+type AtOnce = (resource: ResourceDocument, moment: SimulatedMoment) => ResourceResponse | undefined;
 
 /** A random value that repeated work draws again. */
-export const drawnAt = ({ entropy }: Moment, { id, fence }: Pick<ResourceDocument, 'id' | 'fence'>): string =>
-  `drawn ${hashOf(`${entropy} ${id} ${fence}`)}`;
+export const drawnAt = ({ entropy }: SimulatedMoment, { id, fence }: Pick<ResourceDocument, 'id' | 'fence'>): string =>
+  `drawn ${shortHash(`${entropy} ${id} ${fence}`)}`;
 
-/** What a store, a broker and a process do without a promise: order, company and repetition. Undefined: they do not. */
+/** The order, company and repetition that stores, brokers and processes do not promise. None without random numbers. */
 export class Disorder {
   readonly #random: Random | undefined;
   /** Percent of evaluations that need a worker. */
@@ -67,7 +67,7 @@ export class Disorder {
 
 /** Begins a try with these tools. Without disorder, nothing needs a worker. */
 export function beginTry(
-  moment: Moment,
+  moment: SimulatedMoment,
   { tools, atOnce, disorder }: { tools: Tools; atOnce: AtOnce; disorder: Disorder },
 ): Try {
   const answered: ResourceDocument[] = [];

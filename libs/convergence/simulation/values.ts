@@ -7,7 +7,7 @@ import type { Expression, Plan } from '@anneal/contracts/plan.ts';
 import { representative, type ResourceDocument } from '../documents.ts';
 
 /** FNV-1a in two halves. */
-export function hashOf(text: string): string {
+export function shortHash(text: string): string {
   let [low, high] = [0x811c9dc5, 0x01000193];
   for (let index = 0; index < text.length; index += 1) {
     low = Math.imul(low ^ text.charCodeAt(index), 0x01000193);
@@ -19,7 +19,7 @@ export function hashOf(text: string): string {
 /** A short id that a trace can be read by: what it names, and a hash of the whole text. */
 export function idFrom(text: string): string {
   const [, , what = ''] = text.split('\n');
-  return `${what.replace(/^(\w+) (\w+).*$/s, '$2')}.${hashOf(text)}`;
+  return `${what.replace(/^(\w+) (\w+).*$/s, '$2')}.${shortHash(text)}`;
 }
 
 /** The attributes of a resource with these properties. `drawn` is the random value of a resource that has one. */

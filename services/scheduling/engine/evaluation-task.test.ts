@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
+import { defaultEvaluation } from '@anneal/hot/limits.ts';
 import { knownTypes } from '@anneal/hot/types/known.ts';
 import { createSecrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readsKey } from '../nested/reads.ts';
@@ -11,6 +12,7 @@ import { createEvaluation } from './evaluation.ts';
 import type { HeavyTask } from './heavy.ts';
 
 const secrets = createSecrets([new Uint8Array(32).fill(1)]);
+const limits = defaultEvaluation;
 const size = { bytes: 1_000_000, setting: 'test' };
 const sizes = { value: size, resource: size, stack: size };
 const named: ResourceType = {
@@ -114,11 +116,11 @@ function bothWays(): {
   const resultOf = (task: HeavyTask) => {
     tasks.push(task);
     // A task is sent to a worker as a copy.
-    return { value: evaluateTask(structuredClone(task), { secrets, limits: defaultEvaluation }) };
+    return { value: evaluateTask(structuredClone(task), { secrets, limits }) };
   };
   return {
-    direct: createEvaluation({ secrets, typeOf, sizes }),
-    byTask: createEvaluation({ secrets, typeOf, sizes, heavy: { resultOf } }),
+    direct: createEvaluation({ secrets, typeOf, sizes, limits }),
+    byTask: createEvaluation({ secrets, typeOf, sizes, limits, heavy: { resultOf } }),
     tasks,
   };
 }
@@ -138,7 +140,7 @@ it.each<[string, boolean, readonly Expression[]]>([
   const outputs = { o: { name: 'o', value: entry.properties['value'] ?? missing } };
   const { direct, byTask, tasks } = bothWays();
   const [wanted, found] = [direct, byTask].map((evaluation) => {
-    const tools = evaluation.toolsAt({ moment: { now: 0, entropy: new Uint8Array() }, graceMs: 0, limit: 1 });
+    const tools = evaluation.toolsAt({ moment: { now: 0, entropy: new Uint8Array(), sources: new Map() }, graceMs: 0, limit: 1 });
     const resolved = [entry, external].map((each) => tools.resolve({ plan, resource: each, stack, peer }));
     return [...resolved, evaluation.outputs({ plan: { ...plan, outputs }, stack, peer })];
   });

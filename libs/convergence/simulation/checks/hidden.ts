@@ -6,7 +6,7 @@ import { must } from './ledger.ts';
 
 const hiddenIn = (value: unknown): string[] => JSON.stringify(value).match(/secret \w+ \d+/g) ?? [];
 
-/** What the resources of one stack may show, by the plans that it has had. */
+/** The hidden values that the resources of one stack may show, by the plans that it has had. */
 export class Readers {
   readonly #plans = new Set<Plan>();
   readonly #reads = new Map<string, Set<string>>();

@@ -42,7 +42,7 @@ export function checkRepeats(
   }
 }
 
-/** What a step did, without the order in which it did that. */
+/** The content of a step, without the order in which the step made it. */
 function contentOf(state: State, { changes, refusals }: Outcome): string[] {
   const { clock: _, ...stack } = changes.stack;
   const documents = Array.from(
