@@ -140,7 +140,11 @@ it.each<[string, boolean, readonly Expression[]]>([
   const outputs = { o: { name: 'o', value: entry.properties['value'] ?? missing } };
   const { direct, byTask, tasks } = bothWays();
   const [wanted, found] = [direct, byTask].map((evaluation) => {
-    const tools = evaluation.toolsAt({ moment: { now: 0, entropy: new Uint8Array(), sources: new Map() }, graceMs: 0, limit: 1 });
+    const tools = evaluation.toolsAt({
+      moment: { now: 0, entropy: new Uint8Array(), sources: new Map() },
+      graceMs: 0,
+      limit: 1,
+    });
     const resolved = [entry, external].map((each) => tools.resolve({ plan, resource: each, stack, peer }));
     return [...resolved, evaluation.outputs({ plan: { ...plan, outputs }, stack, peer })];
   });

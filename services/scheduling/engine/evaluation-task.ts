@@ -17,6 +17,10 @@ export function evaluateTask(
   // The evaluation reads only the id, name and project of the stack.
   const stack = task.stack as StackDocument;
   if (kind === 'outputs') return evaluation.outputs({ plan, stack, peer });
-  const tools = evaluation.toolsAt({ moment: { now: 0, entropy: new Uint8Array(), sources: new Map() }, graceMs: 0, limit: 0 });
+  const tools = evaluation.toolsAt({
+    moment: { now: 0, entropy: new Uint8Array(), sources: new Map() },
+    graceMs: 0,
+    limit: 0,
+  });
   return resource && tools.resolve({ plan, resource, stack, peer });
 }
