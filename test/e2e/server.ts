@@ -27,6 +27,8 @@ export interface TestServer {
   readonly client: Client;
   /** Password of the administrator. */
   readonly password: string;
+  /** The id of its process. Undefined while it does not run. */
+  readonly pid: number | undefined;
   /** Kills the server without notice, like a power cut. The lab continues. */
   kill(): Promise<void>;
   /** Starts again on the same data and port. */
@@ -176,6 +178,9 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
     get password() {
       const text = readFileSync(join(data, 'credentials.json'), 'utf8');
       return String((JSON.parse(text) as Record<string, string>)['password']);
+    },
+    get pid() {
+      return child?.pid;
     },
     kill: () => end('SIGKILL'),
     start,
