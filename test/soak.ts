@@ -6,8 +6,8 @@ import { spawn } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
 const minute = 60_000;
-/** Both brokers, minutes for each file. */
-const selection = ['dead-letters', 'shard-growth', 'restore'];
+/** Real brokers, minutes for each file. */
+const selection = ['dead-letters', 'shard-growth', 'restore', 'chaos/tree'];
 
 const { values, positionals } = parseArgs({ options: { short: { type: 'boolean' } }, allowPositionals: true });
 const limitMs = (values.short ? 20 : 240) * minute;
