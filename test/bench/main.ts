@@ -11,6 +11,7 @@ import { nodesBench } from './nodes.ts';
 import { machine, reportTable, type Bench } from './report.ts';
 import { stackBench } from './stack.ts';
 import { storeBench } from './store.ts';
+import { treeBench } from './tree.ts';
 
 const benches: readonly Bench[] = [
   busBench,
@@ -23,6 +24,7 @@ const benches: readonly Bench[] = [
   eventsBench,
   apiBench,
   neighbourBench,
+  treeBench,
 ];
 const usage = [
   'usage: npm run bench -- <name>… [--quick] [--json] [--backend NAME] [--hosts NUMBER]',
