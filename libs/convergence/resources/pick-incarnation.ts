@@ -92,7 +92,10 @@ export const isRenewed = ({ used }: Pick<ResourceDocument, 'used'>, { renewed, n
  * read decide. They are not known of a request in flight.
  */
 export function hasOtherSources(
-  { state: { plan }, tools }: { readonly state: Pick<State, 'plan'>; readonly tools: { readonly sourcesDiffer?: Tools['sourcesDiffer'] } },
+  {
+    state: { plan },
+    tools,
+  }: { readonly state: Pick<State, 'plan'>; readonly tools: { readonly sourcesDiffer?: Tools['sourcesDiffer'] } },
   latest: Pick<ResourceDocument, 'source' | 'sources' | 'used'>,
   { nested }: PlanResource,
 ): boolean {

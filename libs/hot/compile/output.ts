@@ -9,7 +9,10 @@ import type { Version } from '../syntax/version.ts';
 const keys = ['value', 'description', 'condition'];
 
 /** The parts of the compiler that an output needs. */
-export interface OutputContext extends Pick<ResourceContext, 'enabled' | 'typeOf' | 'templateOf' | 'scope' | 'dialect'> {
+export interface OutputContext extends Pick<
+  ResourceContext,
+  'enabled' | 'typeOf' | 'templateOf' | 'scope' | 'dialect'
+> {
   readonly build: Build;
   readonly mistakes: Mistakes;
   readonly version: Version;

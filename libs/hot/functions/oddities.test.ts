@@ -23,7 +23,7 @@ function run(version: string, value: string): { is?: unknown } {
   const output = plan.outputs['o'];
   const scope: Scope = {
     templateVersion: plan.template_version,
-      work: new EvaluationWork(),
+    work: new EvaluationWork(),
     parameter: (name) => plan.parameters[name]?.value,
     lacks: (name) => !Object.hasOwn(plan.parameters, name),
     reference: () => undefined,

@@ -84,7 +84,8 @@ outputs: {o: {value: {get_attr: [n, tags]}}}
       rendered: { outputs: { gone: null } },
       warnings: [{ code: 'UnknownAttribute', message: expect.stringContaining('(n gone) is incorrect.') as string }],
     });
-    const inResource = 'resources: {n: {type: inner.yaml, properties: {name: a}}, v: {type: OS::Heat::Value, properties: {value: {get_attr: [n, gone]}}}}';
+    const inResource =
+      'resources: {n: {type: inner.yaml, properties: {name: a}}, v: {type: OS::Heat::Value, properties: {value: {get_attr: [n, gone]}}}}';
     expect(answer(`heat_template_version: 2018-08-31\n${inResource}\n`)).toMatchObject({
       mistakes: [{ code: 'UnknownAttribute' }],
     });

@@ -42,7 +42,9 @@ export function checkReference(
     mistakes,
     scope,
     inOutput = false,
-  }: Pick<ResourceContext, 'enabled' | 'typeOf' | 'templateOf' | 'mistakes' | 'scope'> & { readonly inOutput?: boolean },
+  }: Pick<ResourceContext, 'enabled' | 'typeOf' | 'templateOf' | 'mistakes' | 'scope'> & {
+    readonly inOutput?: boolean;
+  },
 ): boolean {
   if (!enabled.get(resource)) {
     const nearest = enabled.has(resource) || isHidden ? undefined : nearestName(resource, enabled.keys());
