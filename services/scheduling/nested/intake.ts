@@ -88,15 +88,15 @@ export class NestedIntake {
     // Accept an update too, because it may succeed after the creation was refused.
     if ((action !== 'create' && action !== 'update') || !data.nested) {
       const text = `The Stack (${data.resource.physical_name}) could not be found.`;
-      await this.#refuse(message, new AnnealError('NotFound', text));
+      await this.refuse(message, new AnnealError('NotFound', text));
       return;
     }
     try {
       const refusal = await this.#insertCompiled(message, data.nested);
-      if (refusal) await this.#refuse(message, refusal);
+      if (refusal) await this.refuse(message, refusal);
     } catch (error) {
       if (!isFinal(error)) throw error;
-      await this.#refuse(message, error);
+      await this.refuse(message, error);
     }
   }
 
@@ -135,7 +135,10 @@ export class NestedIntake {
     );
   }
 
-  /** Returns undefined when the message is already answered, or needs no answer. */
+  /**
+   * Returns undefined when the message is already answered, or needs no answer.
+   * @throws AnnealError final, for a refusal: the caller answers it after the step, because a try may be discarded.
+   */
   async toInput(message: Envelope, state: State): Promise<Input | undefined> {
     const { context, plans } = this.#options;
     const data = message.data as ResourceRequest;
@@ -177,52 +180,45 @@ export class NestedIntake {
     const { stack } = state;
     if (!data.nested || parent.fence < (stack.parent?.fence ?? 0)) return undefined;
     const isRepeat = parent.fence === stack.parent?.fence;
-    try {
-      // Do not compile again for a repeat, because it gets the same answer.
-      const compiled = isRepeat
-        ? { target: stack.target, kept: fromKept(stack.group) }
-        : await compile({
-            wanted: keptOf(data, data.nested),
-            before: carried(stack),
-            stack: treeOf(stack),
-            resource: data.resource.name,
-            parentStack: data.stack.id,
-            revision: data.nested.revision,
-            existing: [...state.resources.values()],
-            previousPlan: stack.target.plan,
-            deadline: data.deadline,
-            cause: message,
-          });
-      // A repeat was admitted before.
-      const growth = { by: message.id, target: compiled.target, restores: data.nested.restores };
-      const refusal = isRepeat ? undefined : await refuseGrowth(this.#options, state, growth);
-      if (refusal) {
-        await this.#refuse(message, refusal);
-        return undefined;
-      }
-      return {
-        kind: 'update',
-        id: message.id,
-        plan: await plans.get(compiled.target.plan),
-        target: compiled.target,
-        timeout_minutes: minutesOf(this.#options.context.secrets, data) ?? data.nested?.timeout_minutes ?? null,
-        ...(compiled.kept && { group: toKept(compiled.kept) }),
-        ...scalingOf(message.id, { before: fromKept(stack.group), after: isRepeat ? undefined : compiled.kept }),
-        // The update may be the one that lets the group replace its lost members.
-        timers: compiled.kept ? lostTimers(this.#options.context.secrets, compiled.kept) : [],
-        parent,
-      };
-    } catch (error) {
-      if (!isFinal(error)) throw error;
-      await this.#refuse(message, error);
-      return undefined;
-    }
+    // Do not compile again for a repeat, because it gets the same answer.
+    const compiled = isRepeat
+      ? { target: stack.target, kept: fromKept(stack.group) }
+      : await compile({
+          wanted: keptOf(data, data.nested),
+          before: carried(stack),
+          stack: treeOf(stack),
+          resource: data.resource.name,
+          parentStack: data.stack.id,
+          revision: data.nested.revision,
+          existing: [...state.resources.values()],
+          previousPlan: stack.target.plan,
+          deadline: data.deadline,
+          cause: message,
+        });
+    // A repeat was admitted before.
+    const growth = { by: message.id, target: compiled.target, restores: data.nested.restores };
+    const refusal = isRepeat ? undefined : await refuseGrowth(this.#options, state, growth);
+    if (refusal) throw refusal;
+    return {
+      kind: 'update',
+      id: message.id,
+      plan: await plans.get(compiled.target.plan),
+      target: compiled.target,
+      timeout_minutes: minutesOf(this.#options.context.secrets, data) ?? data.nested?.timeout_minutes ?? null,
+      ...(compiled.kept && { group: toKept(compiled.kept) }),
+      ...scalingOf(message.id, { before: fromKept(stack.group), after: isRepeat ? undefined : compiled.kept }),
+      // The update may be the one that lets the group replace its lost members.
+      timers: compiled.kept ? lostTimers(this.#options.context.secrets, compiled.kept) : [],
+      parent,
+    };
   }
+
   #respond(message: Envelope, response: ResourceResponse): Promise<void> {
     return reply(this.#options.context, message, { response });
   }
 
-  #refuse(message: Envelope, error: AnnealError): Promise<void> {
+  /** Answers a request that is refused. */
+  refuse(message: Envelope, error: AnnealError): Promise<void> {
     return this.#respond(message, responseTo(message, { status: 'failed', error: toFailure(error) }));
   }
 

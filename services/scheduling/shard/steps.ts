@@ -126,7 +126,10 @@ export class StackSteps {
       const input = arrival.kind === 'died' ? inputOfDeath(arrival.died, stack.state) : undefined;
       if (input) inputs.push(input);
     }
+    // The core answers the requests that it refuses itself.
+    const refused = messages.filter((message) => isNestedRequest(message) && refusals.has(message.id));
     const outcome = await this.#step(stack, { arrivals, inputs, moment });
+    await Promise.all(refused.map((message) => this.#refuse(message, refusals)));
     for (const [id, error] of outcome.refusals) refusals.set(id, error);
     await faultPoint('scheduling.closed');
     await this.#answer(stack, { messages, refusals, now: moment.now });
@@ -170,6 +173,7 @@ export class StackSteps {
         if (input) inputs.push(input);
       } catch (error) {
         if (!(error instanceof AnnealError) || error.kind === 'retry') throw error;
+        if (isNestedRequest(message) && error.kind !== 'final') throw error;
         refusals.set(message.id, error);
       }
     }
@@ -247,6 +251,12 @@ export class StackSteps {
         return this.#reply(message, error ? { error } : { value: answerValue(message, { state, view }) });
       }),
     );
+  }
+
+  /** Answers a request of the parent stack that became no input: only now, because a try of the step may be discarded. */
+  async #refuse(message: Envelope, refusals: Refusals): Promise<void> {
+    const error = refusals.get(message.id);
+    if (error) await this.#options.intake.refuse(message, error);
   }
 
   async #reply(question: Envelope, result: { value: Json } | { error: AnnealError }): Promise<void> {
