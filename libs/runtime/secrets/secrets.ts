@@ -7,8 +7,9 @@
  * Comparing two sealed properties therefore shows whether the secret changed; `renew` both if an older key or format
  * could have sealed one. The price: a reader recognises equal secrets.
  *
- * The cipher is JavaScript: sealing or opening takes 40 to 85 ms per MiB, and blocks. `ANNEAL_GATEWAY_BODY_LIMIT` and
- * the size limits of scheduling bound it, because all that is sealed comes through one of them.
+ * The cipher is JavaScript, because OpenSSL's is not among those that Node offers: sealing or opening takes 40 to 85 ms
+ * per MiB, and blocks. `ANNEAL_GATEWAY_BODY_LIMIT` and the size limits of scheduling bound it, because all that is sealed
+ * comes through one of them. The seals used most recently are known and cost nothing (`known-seals.ts`).
  *
  * Format 1 is only read: AES-256-GCM, with a MAC of the content as nonce and the tag before the content.
  *
@@ -22,6 +23,7 @@ import { createDecipheriv, createHash, createHmac, hkdfSync, timingSafeEqual } f
 import { gcmsiv } from '@noble/ciphers/aes.js';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { KnownSeals } from './known-seals.ts';
 
 /** Seals and opens values. The first key seals; each key opens what it sealed. */
 export interface Secrets {
@@ -55,6 +57,8 @@ const mark = '$sealed';
 const format = '2';
 const nonce = new Uint8Array(12);
 const tagBytes = 16;
+/** The characters of the seals that a thread remembers, with their contents. */
+const mostCharacters = 16 * 1024 * 1024;
 
 interface Key {
   readonly id: string;
@@ -98,26 +102,60 @@ function decrypt(version: string | undefined, key: Key, bytes: Uint8Array): Uint
   return Buffer.concat([decipher.update(bytes.subarray(bodyAt)), decipher.final()]);
 }
 
-/** The first key seals; all of them open. Keys are 32 bytes. */
-export function createSecrets(keys: readonly Uint8Array[]): Secrets {
-  const ring = keys.map(keyOf);
-  const [current] = ring;
-  if (!current) throw new AnnealError('InvalidRequest', 'Secrets need at least one key.');
-
+interface Sealing {
+  readonly seal: (value: Json) => JsonObject;
   /** Undefined for any value that is not a seal of these keys. */
+  readonly openOne: (value: JsonObject) => { readonly content: Json } | undefined;
+  /** Whether the first key made the seal, in the current format. */
+  readonly isCurrent: (sealed: JsonObject) => boolean;
+}
+
+function createSealing(ring: readonly Key[], current: Key): Sealing {
+  const seals = new KnownSeals(mostCharacters);
+
+  const isCurrent = ({ [mark]: text }: JsonObject): boolean =>
+    typeof text === 'string' && text.startsWith(`${format}.${current.id}.`);
+
   const openOne = (value: JsonObject): { content: Json } | undefined => {
     const text = value[mark];
     if (typeof text !== 'string' || Object.keys(value).length !== 1) return undefined;
+    const before = seals.contentOf(text);
+    if (before) return { content: before.value };
     const [version, keyId, content, ...rest] = text.split('.', 4);
     const key = ring.find((entry) => entry.id === keyId);
     if (!key || content === undefined || rest.length > 0) return undefined;
     try {
       const bytes = decrypt(version, key, Buffer.from(content, 'base64url'));
-      return bytes && { content: JSON.parse(Buffer.from(bytes).toString()) as Json };
+      if (!bytes) return undefined;
+      const json = Buffer.from(bytes).toString();
+      const opened = { value: JSON.parse(json) as Json };
+      // A seal with an older key or format is renewed, so it is not the seal of its content.
+      if (isCurrent(value)) seals.add(text, json, opened);
+      return { content: opened.value };
     } catch {
       return undefined;
     }
   };
+
+  const seal = (value: Json): JsonObject => {
+    const json = JSON.stringify(value);
+    const before = seals.sealOf(json);
+    if (before !== undefined) return { [mark]: before };
+    const bytes = gcmsiv(current.sealing, nonce).encrypt(Buffer.from(json));
+    const text = `${format}.${current.id}.${Buffer.from(bytes).toString('base64url')}`;
+    seals.add(text, json);
+    return { [mark]: text };
+  };
+
+  return { seal, openOne, isCurrent };
+}
+
+/** The first key seals; all of them open. Keys are 32 bytes. */
+export function createSecrets(keys: readonly Uint8Array[]): Secrets {
+  const ring = keys.map(keyOf);
+  const [current] = ring;
+  if (!current) throw new AnnealError('InvalidRequest', 'Secrets need at least one key.');
+  const { seal, openOne, isCurrent } = createSealing(ring, current);
 
   const replaceSealed = (value: Json, replace: Replace, isWanted = (_seal: JsonObject): boolean => true): Json => {
     if (typeof value !== 'object' || value === null) return value;
@@ -143,14 +181,6 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
       if (replacement !== item) replaced = (replaced ?? new Map(Object.entries(value))).set(key, replacement);
     }
     return replaced ? Object.fromEntries(replaced) : value;
-  };
-
-  const isCurrent = ({ [mark]: text }: JsonObject): boolean =>
-    typeof text === 'string' && text.startsWith(`${format}.${current.id}.`);
-
-  const seal = (value: Json): JsonObject => {
-    const bytes = gcmsiv(current.sealing, nonce).encrypt(Buffer.from(JSON.stringify(value)));
-    return { [mark]: `${format}.${current.id}.${Buffer.from(bytes).toString('base64url')}` };
   };
 
   return {
