@@ -65,7 +65,8 @@ export function resolveProperties(parameters: ResolveProperties): ResolvedProper
       given.set(name, unknown);
     }
   }
-  if (type.open_properties) return finish(Array.from(given), mistakes);
+  const carry = parameters.isTemplate ? asParameter : plain;
+  if (type.open_properties) return finish(Array.from(given), mistakes, carry);
   const context: Context = {
     base,
     mistakes,
@@ -90,7 +91,7 @@ export function resolveProperties(parameters: ResolveProperties): ResolvedProper
   const asWritten = read.map(([name, value]): [string, PartialValue] =>
     schema[name] === type.properties[name] ? [name, value] : [name, given.get(name) ?? value],
   );
-  return finish(asWritten, mistakes);
+  return finish(asWritten, mistakes, carry);
 }
 
 /** Until a resource exists, its reference is its name. So the name must fit the schema too. */
@@ -109,8 +110,21 @@ function checkReferenced({
     convert({ context, steps: [name], path: join(context.base, name) }, target, schema);
 }
 
-function finish(read: [string, PartialValue][], mistakes: PropertyMistake[]): ResolvedProperties {
-  const entries = read.map(([name, value]): [string, PartialValue] => [name, plain(value)]);
+/**
+ * The value that a nested template gets as a parameter. JSON does not carry that 1.0 is not 1, and parameters of its types
+ * read both from text.
+ */
+function asParameter(value: PartialValue): PartialValue {
+  if (isExact(value)) return value.text;
+  return isPlainObject(value) && !holdsUnknown(value) && plain(value) !== value ? JSON.stringify(value) : plain(value);
+}
+
+function finish(
+  read: [string, PartialValue][],
+  mistakes: PropertyMistake[],
+  carry: (value: PartialValue) => PartialValue,
+): ResolvedProperties {
+  const entries = read.map(([name, value]): [string, PartialValue] => [name, carry(value)]);
   const open = entries.filter(([, value]) => holdsUnknown(value)).map(([name]) => name);
   const known = entries.filter(([, value]) => !holdsUnknown(value)) as [string, Json][];
   return { properties: toRecord(known), mistakes, unknown: open, all: toRecord(read) };

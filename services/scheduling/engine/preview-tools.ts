@@ -42,6 +42,7 @@ export function createPreviewTools(
       const resolved = resolveProperties({
         resource,
         type: tools.types.ofPlanned(resource),
+        isTemplate: resource.nested?.kind === 'template',
         scope: {
           ...scope,
           attribute: (name) => (shows(name) ? scope.attribute(name) : undefined),

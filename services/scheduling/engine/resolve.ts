@@ -18,7 +18,8 @@ export function resolveResource(
   const { resource } = about;
   try {
     const scope = scopeOf(tools, about, work);
-    const resolved = resolveProperties({ resource, type: tools.types.ofPlanned(resource), scope });
+    const isTemplate = resource.nested?.kind === 'template';
+    const resolved = resolveProperties({ resource, type: tools.types.ofPlanned(resource), scope, isTemplate });
     const refusal = resource.external_id ? undefined : refusalOf(resource.name, resolved);
     if (refusal) return { ok: false, failure: refusal };
     const properties = tools.sealProperties(resource, resolved.properties, about);

@@ -118,6 +118,36 @@ describe('a resource that is a template', () => {
     }
   });
 
+  it('gets the numbers of its properties in the form in which they were written', async () => {
+    const root = await world.createAndWait('s', {
+      template: `
+heat_template_version: 2018-08-31
+parameters: {ratio: {type: number, default: 1.0}, map: {type: json, default: {a: 2.0}}}
+resources:
+  n: {type: inner.yaml, properties: {ratio: {get_param: ratio}, written: 3.0, map: {get_param: map}, whole: 4}}
+outputs:
+  text: {value: {get_attr: [n, text]}}
+`,
+      files: {
+        'inner.yaml': `
+heat_template_version: 2018-08-31
+parameters: {ratio: {type: number}, written: {type: number}, map: {type: json}, whole: {type: number}}
+resources: {none: {type: OS::Heat::None}}
+outputs:
+  text:
+    value:
+      str_replace:
+        template: R S T U
+        params: {R: {get_param: ratio}, S: {get_param: written}, T: {get_param: [map, a]}, U: {get_param: whole}}
+`,
+      },
+    });
+    expect(world.outputs(root)).toEqual({ text: '1.0 3.0 2.0 4' });
+    const nested = (await world.stacks(true)).find(({ id }) => id !== root.id);
+    const { parameters } = await world.show(nested?.id ?? '');
+    expect(parameters).toMatchObject({ ratio: '1.0', written: '3.0', map: '{"a": 2.0}', whole: '4' });
+  });
+
   it('is deleted during its creation', async () => {
     const endless = child.replace('wait_secs: {get_param: wait}', 'action_wait_secs: {create: {get_param: wait}}');
     const { id } = await world.create('s', { ...input('{value: x, wait: -1}'), files: { 'child.yaml': endless } });
