@@ -1,20 +1,9 @@
-import { defaultDepth, defaultResources } from '@anneal/hot/limits.ts';
 import { defineSettings } from '@anneal/runtime/service/settings.ts';
+import { templateSettings } from '@anneal/runtime/service/shared-settings.ts';
 import { z } from 'zod';
 
 export const templatingSettings = defineSettings({
-  maxResources: {
-    env: 'ANNEAL_TEMPLATING_MAX_RESOURCES',
-    schema: z.coerce.number().int().min(-1).default(defaultResources),
-    meaning: 'Maximum number of resources of a stack and its nested stacks together; -1 means no limit.',
-    cost: 'A higher value lets one stack take more memory and time of every service.',
-  },
-  maxDepth: {
-    env: 'ANNEAL_TEMPLATING_MAX_DEPTH',
-    schema: z.coerce.number().int().min(0).max(50).default(defaultDepth),
-    meaning: 'Maximum number of levels of nested stacks; TripleO needs 7.',
-    cost: 'Each level multiplies the resources that a few small templates can create.',
-  },
+  ...templateSettings,
   concurrency: {
     env: 'ANNEAL_TEMPLATING_CONCURRENCY',
     schema: z.coerce.number().int().positive().default(64),

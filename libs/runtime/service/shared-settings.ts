@@ -1,7 +1,7 @@
 /** The settings of every process, whichever services it runs. */
 import { z } from 'zod';
 import { holdsCredentials } from '@anneal/contracts/address.ts';
-import { defaultEvaluation, limitSettings } from '@anneal/hot/limits.ts';
+import { defaultDepth, defaultEvaluation, defaultResources, limitSettings } from '@anneal/hot/limits.ts';
 import { defineSettings } from './settings.ts';
 
 const limit = (fallback: number) => z.coerce.number().int().min(-1).default(fallback);
@@ -28,6 +28,22 @@ export const evaluationSettings = defineSettings({
     meaning:
       'Maximum number of values that the compilation of a template with its nested stacks, the evaluation of one resource, or that of the outputs of one stack may make and read. A preview may use a tenth of it, a value of a workflow a hundredth.',
     cost: '5000000 take 1 to 2 s of one core.',
+  },
+});
+
+/** The limits of a template with its nested stacks. The templating service has them, and so have offline commands. */
+export const templateSettings = defineSettings({
+  maxResources: {
+    env: 'ANNEAL_TEMPLATING_MAX_RESOURCES',
+    schema: z.coerce.number().int().min(-1).default(defaultResources),
+    meaning: 'Maximum number of resources of a stack and its nested stacks together; -1 means no limit.',
+    cost: 'A higher value lets one stack take more memory and time of every service.',
+  },
+  maxDepth: {
+    env: 'ANNEAL_TEMPLATING_MAX_DEPTH',
+    schema: z.coerce.number().int().min(0).max(50).default(defaultDepth),
+    meaning: 'Maximum number of levels of nested stacks; TripleO needs 7.',
+    cost: 'Each level multiplies the resources that a few small templates can create.',
   },
 });
 

@@ -1,8 +1,7 @@
 /** The limits of the offline commands: those of the settings that a server reads, because no server is asked. */
 import type { EvaluationLimits } from '@anneal/hot/limits.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
-import { evaluationSettings } from '@anneal/runtime/service/shared-settings.ts';
-import { templatingSettings } from '@anneal/templating/settings.ts';
+import { evaluationSettings, templateSettings } from '@anneal/runtime/service/shared-settings.ts';
 
 /** The limits of one template and the stacks nested in it. */
 export interface OfflineLimits {
@@ -13,9 +12,8 @@ export interface OfflineLimits {
 
 /** @throws AnnealError InvalidRequest that names every wrong setting */
 export function offlineLimits(environment: Readonly<Record<string, string | undefined>>): OfflineLimits {
-  const { maxDepth, maxResources } = templatingSettings;
   return {
-    ...readSettings({ maxDepth, maxResources }, environment),
+    ...readSettings(templateSettings, environment),
     limits: readSettings(evaluationSettings, environment),
   };
 }
