@@ -144,8 +144,8 @@ outputs:
     });
     expect(world.outputs(root)).toEqual({ text: '1.0 3.0 2.0 4' });
     const nested = (await world.stacks(true)).find(({ id }) => id !== root.id);
-    const { parameters } = await world.show(nested?.id ?? '');
-    expect(parameters).toMatchObject({ ratio: '1.0', written: '3.0', map: '{"a": 2.0}', whole: '4' });
+    const shown = await world.show(nested?.id ?? '');
+    expect(shown.parameters).toMatchObject({ ratio: '1.0', written: '3.0', map: '{"a": 2.0}', whole: '4' });
   });
 
   it('is deleted during its creation', async () => {
