@@ -7,7 +7,7 @@ import { checkConstraints } from '../parameters/constraint.ts';
 import { type Reason, stated, why } from '../evaluate/reason.ts';
 import { evaluateParts, type Scope } from '../evaluate.ts';
 import { join, nearestName } from '../syntax/mistakes.ts';
-import { plain } from '@anneal/python/values/exact.ts';
+import { plain, plainParameter } from '@anneal/python/values/exact.ts';
 import { wholeNumberArgument } from '../functions/function.ts';
 import { isExact, isFloat, numberOf } from '@anneal/python/values/number.ts';
 import { isPlainObject, kindOfValue, shown, toRecord } from '@anneal/python/yaml/node.ts';
@@ -110,14 +110,9 @@ function checkReferenced({
     convert({ context, steps: [name], path: join(context.base, name) }, target, schema);
 }
 
-/**
- * The value that a nested template gets as a parameter. JSON does not carry that 1.0 is not 1, and parameters of its types
- * read both from text.
- */
-function asParameter(value: PartialValue): PartialValue {
-  if (isExact(value)) return value.text;
-  return isPlainObject(value) && !holdsUnknown(value) && plain(value) !== value ? JSON.stringify(value) : plain(value);
-}
+/** The value that a nested template gets as a parameter. JSON does not carry that 1.0 is not 1, and its text does. */
+const asParameter = (value: PartialValue): PartialValue =>
+  holdsUnknown(value) ? plain(value) : plainParameter(value as Json);
 
 function finish(
   read: [string, PartialValue][],

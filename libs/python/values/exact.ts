@@ -45,3 +45,15 @@ export function plain<T>(value: T): T {
   const isPlain = exactKeys(own) === undefined && entries.every(([key, item]) => item === own[key]);
   return isPlain ? value : (Object.fromEntries(entries) as T);
 }
+
+/**
+ * Converts the value of a parameter whose type is not known here to plain JSON. A number has its text, and a map that holds
+ * one is JSON text, because every type that accepts the value reads it from this text. A list has no text that all types
+ * accept, so its numbers become plain.
+ */
+export function plainParameter(value: Json): Json {
+  if (isExact(value)) return value.text;
+  const changed = plain(value);
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return changed !== value && isMap ? JSON.stringify(value) : changed;
+}

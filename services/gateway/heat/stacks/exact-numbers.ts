@@ -2,9 +2,8 @@
  * Keeps numbers of a template that JSON would change, such as 1.0 and integers of twenty digits: a document that holds
  * one is sent to templating as text, which it reads as Python does.
  */
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { plain } from '@anneal/python/values/exact.ts';
-import { isExact } from '@anneal/python/values/number.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { plain, plainParameter } from '@anneal/python/values/exact.ts';
 
 /** The fields of a request whose numbers stay exact. */
 const documents: ReadonlySet<string> = new Set(['template', 'environment', 'parameters', 'adopt_stack_data']);
@@ -17,15 +16,6 @@ export const withPlainFields = (body: JsonObject): JsonObject =>
 export const exactDocument = (document: string | JsonObject): string | JsonObject =>
   typeof document === 'string' || plain(document) === document ? document : JSON.stringify(document);
 
-/**
- * Parameters whose type is not known yet. A number has the text of the number, and a map is JSON text, because every
- * type that accepts the value accepts its text. A list has no text that all types accept, so its numbers become plain.
- */
+/** Parameters whose type is not known yet. */
 export const exactParameters = (parameters: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, exactParameter(value)]));
-
-function exactParameter(value: Json): Json {
-  if (isExact(value)) return value.text;
-  const changed = plain(value);
-  return changed !== value && isObject(value) ? JSON.stringify(value) : changed;
-}
+  Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, plainParameter(value)]));
