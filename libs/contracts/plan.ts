@@ -3,7 +3,7 @@
  * `libs/hot` creates it; `libs/convergence` and the scheduling service read it.
  */
 import { z } from 'zod';
-import { json, type Json, jsonObject } from './json.ts';
+import { json, type Json, jsonObject, type JsonObject } from './json.ts';
 import { stackSinkSchema } from './stack-sink.ts';
 
 export const sourceSchema = z.object({
@@ -196,8 +196,25 @@ export const planSchema = z.object({
     description:
       'Content hash of the digests of the files, registry entries and defaults that its nested stacks can read.',
   }),
+  passed: z.array(z.string()).optional().meta({
+    description:
+      'Of a nested stack: the parameters that its resource passes. Its stored environment has no parameters. Absent: it has them.',
+  }),
   used: z.array(z.string()).optional().meta({
     description: 'Of a nested stack: the names of the sources that it was compiled from. Absent: not known.',
   }),
 });
 export type Plan = z.infer<typeof planSchema>;
+
+/** A stored environment with the parameters of the stack: a nested stack has them only in its plan. */
+export function withPassed(
+  environment: JsonObject,
+  { passed, parameters }: Pick<Plan, 'passed' | 'parameters'>,
+): JsonObject {
+  if (!passed || passed.length === 0) return environment;
+  const given = passed.flatMap((name) => {
+    const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+    return parameter ? [[name, parameter.value] as const] : [];
+  });
+  return { ...environment, parameters: Object.fromEntries(given) };
+}

@@ -11,7 +11,7 @@ import { type Front, readFront } from './compile/prepare.ts';
 import { defaultDepth, defaultResources } from './limits.ts';
 import { Mistakes } from './syntax/mistakes.ts';
 import { UsedSources } from './nested/sources.ts';
-import { toExact } from '@anneal/python/yaml/node.ts';
+import { templateJson } from './syntax/template.ts';
 import { compileStack } from './compile/stack.ts';
 import { StackScope } from './compile/stack-scope.ts';
 import type { Body } from './compile/tree.ts';
@@ -41,13 +41,12 @@ export function compile({ limits, work = new EvaluationWork(limits), ...options 
     const front = readFront({ ...parameters, mistakes, missingAllowed: false });
     const body = front && compileBody({ ...parameters, front, mistakes });
     if (!front || !body) return undefined;
-    const template = toExact(front.read.source) as JsonObject;
     const hiddenInside = hasDefaults(front.environment) ? front.library.hiddenParameters(work) : new Set<string>();
     const { eventSinks } = front.environment;
     return {
       plan: eventSinks.length > 0 ? { ...body.plan, event_sinks: [...eventSinks] } : body.plan,
       environment: front.environment.merged,
-      template,
+      template: templateJson(front.read),
       hiddenInside,
       warnings: mistakes.warnings(),
     };

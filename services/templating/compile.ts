@@ -1,7 +1,7 @@
-/** Compiles and validates templates, stores the results by content hash, and seals hidden values. */
+/** Compiles and validates templates. The results are named by content hash, and hidden values in them are sealed. */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { writeJson } from '@anneal/contracts/slices/json-slices.ts';
+import { charactersUncut, writeJson } from '@anneal/contracts/slices/json-slices.ts';
 import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { CompileAnswer, TemplateCheck } from '@anneal/contracts/calls/templating.ts';
 import { compile, type CompileResult } from '@anneal/hot/compile.ts';
@@ -13,60 +13,92 @@ import { keystoneTypes } from '@anneal/hot/types/openstack/keystone.ts';
 import { outline, type Outline } from '@anneal/hot/tooling/outline.ts';
 import { replaceHidden, validate } from '@anneal/hot/validate.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import { contentHash } from '@anneal/store/content-hash.ts';
 import type { Sources } from './question.ts';
 
-/** @throws AnnealError InvalidTemplate with every mistake; then nothing is stored. */
-export async function compileAndStore(
+/** The answer to a question, and the contents that it names: they must be stored before it is sent. */
+export interface Compiled<Answer extends Json = CompileAnswer & JsonObject> {
+  readonly answer: Answer;
+  readonly contents: readonly Uint8Array<ArrayBuffer>[];
+}
+
+/** @throws AnnealError InvalidTemplate with every mistake */
+export async function compileTemplate(
   parameters: CompileParameters,
-  { blobs, secrets }: Sources,
-): Promise<CompileAnswer & JsonObject> {
+  { secrets }: Pick<Sources, 'secrets'>,
+): Promise<Compiled & { readonly environment: JsonObject }> {
   const { files = {} } = parameters;
-  const compiled = compile(parameters);
-  return keep(compiled, { files, put: async (store) => store(files) }, { blobs, secrets });
+  return contentsOf(compile(parameters), { files, filesHash: undefined, secrets });
 }
 
-/** @throws AnnealError InvalidTemplate with every mistake; then nothing is stored. */
-export async function compileNestedAndStore(
+/** @throws AnnealError InvalidTemplate with every mistake */
+export async function compileNestedTemplate(
   parameters: CompileNested & { readonly filesHash: string },
-  sources: Sources,
-): Promise<CompileAnswer & JsonObject> {
+  { secrets }: Pick<Sources, 'secrets'>,
+): Promise<Compiled> {
   const { files, filesHash } = parameters;
-  // The whole tree shares its files, which are in the store.
-  return keep(compileNested(parameters), { files, put: async () => filesHash }, sources);
+  const { answer, contents } = await contentsOf(compileNested(parameters), { files, filesHash, secrets });
+  return { answer, contents };
 }
 
-type Put = (value: unknown) => Promise<string>;
+interface Content {
+  readonly hash: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
 
-async function keep(
+async function contentOf(value: unknown): Promise<Content> {
+  const text = JSON.stringify(value);
+  // Readers read large JSON in slices when it was written in slices.
+  const bytes = new TextEncoder().encode(text.length < charactersUncut ? text : await writeJson(value));
+  return { hash: await contentHash(bytes), bytes };
+}
+
+const sharedContents = new WeakMap<object, Promise<Content>>();
+
+/** Many nested stacks share one template, environment or sources: each object is written once, and never changes. */
+function sharedContentOf(value: object): Promise<Content> {
+  const content = sharedContents.get(value) ?? contentOf(value);
+  sharedContents.set(value, content);
+  return content;
+}
+
+async function contentsOf(
   compiled: CompileResult,
-  { files, put: putFiles }: { files: Readonly<Record<string, string>>; put: (put: Put) => Promise<string> },
-  { blobs, secrets }: Sources,
-): Promise<CompileAnswer & JsonObject> {
+  {
+    files,
+    filesHash,
+    secrets,
+  }: {
+    files: Readonly<Record<string, string>>;
+    /** The whole tree shares its files, which are in the store. Undefined: they are not stored yet. */
+    filesHash: string | undefined;
+    secrets: Secrets;
+  },
+): Promise<Compiled & { readonly environment: JsonObject }> {
   if ('mistakes' in compiled) throw refused(compiled.mistakes);
   const sealed = sealHidden({ ...compiled, secrets });
   const { environment } = sealed;
-  // Readers read large JSON in slices when it was written in slices.
-  const put: Put = async (value) => blobs.put(await writeJson(value));
+  const contents: Uint8Array<ArrayBuffer>[] = [];
+  const named = async (content: Promise<Content>): Promise<string> => {
+    const { hash, bytes } = await content;
+    contents.push(bytes);
+    return hash;
+  };
   const nests = Object.values(sealed.plan.resources).some(({ nested }) => nested);
-  const sources = nests ? await put(sourcesOf(environment, files)) : undefined;
+  const sources = nests ? await named(sharedContentOf(sourcesOf(environment, files))) : undefined;
   const plan = { ...withDigests(sealed.plan), ...(sources !== undefined && { sources }) };
-  const [planHash, template, environmentHash, filesHash] = await Promise.all([
-    put(plan),
-    put(compiled.template),
-    put(environment),
-    putFiles(put),
-  ]);
-  return {
-    plan: planHash,
-    template,
-    environment: environmentHash,
-    files: filesHash,
+  const answer = {
+    plan: await named(contentOf(plan)),
+    template: await named(sharedContentOf(compiled.template)),
+    environment: await named(sharedContentOf(environment)),
+    files: filesHash ?? (await named(contentOf(files))),
     ...(sources !== undefined && { sources }),
     description: plan.description,
     resource_count: Object.keys(plan.resources).length,
     ...(compiled.warnings.length > 0 && { warnings: asJson(compiled.warnings) }),
     ...operatorResourcesOf(plan),
   };
+  return { answer, contents, environment };
 }
 
 const operatorTypes: ReadonlySet<string> = new Set(keystoneTypes.map(({ type }) => type));
@@ -133,10 +165,29 @@ function sealHidden({
       { ...parameter, value: parameter.hidden ? secrets.seal(parameter.value) : secrets.fromOutside(parameter.value) },
     ]),
   );
-  const sealedEnvironment = replaceHidden(
+  return { plan: { ...plan, parameters }, environment: sealedEnvironment(environment, { hidden, secrets }) };
+}
+
+const sealedBy = new WeakMap<JsonObject, Map<string, JsonObject>>();
+
+/** The same object for the same environment and hidden names, so that stacks share it. */
+function sealedEnvironment(
+  environment: JsonObject,
+  { hidden, secrets }: { hidden: ReadonlySet<string>; secrets: Secrets },
+): JsonObject {
+  const held = new Set(
+    [environment['parameters'], environment['parameter_defaults']].flatMap((each) => Object.keys(each ?? {})),
+  );
+  const names = [...held].filter((name) => hidden.has(name)).join('\n');
+  const known = sealedBy.get(environment) ?? new Map<string, JsonObject>();
+  sealedBy.set(environment, known);
+  const before = known.get(names);
+  if (before) return before;
+  const sealed = replaceHidden(
     secrets.fromOutside(environment),
     (name) => hidden.has(name),
     (value) => secrets.seal(secrets.open(value)),
   );
-  return { plan: { ...plan, parameters }, environment: sealedEnvironment };
+  known.set(names, sealed);
+  return sealed;
 }

@@ -5,6 +5,7 @@
  */
 import { Abandoned, EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import type { EvaluationLimits } from '@anneal/hot/limits.ts';
+import type { Compiled } from './compile.ts';
 import type { Sources } from './question.ts';
 import { createTasks, type Task } from './task.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -18,12 +19,11 @@ const mostWork = 20_000;
 export function createInline(
   { blobs, secrets }: Sources,
   limits: EvaluationLimits,
-): (task: Task) => Promise<{ answer: Json } | undefined> {
+): (task: Task) => Promise<Compiled<Json> | undefined> {
   const large = new Set<string>();
   const small: Sources = {
     secrets,
     blobs: {
-      put: (content) => blobs.put(content),
       async getText(hash) {
         if (large.has(hash)) throw new Abandoned();
         const text = await blobs.getText(hash);
@@ -38,7 +38,7 @@ export function createInline(
   return async (task) => {
     if (charactersOf(task.question) > mostCharacters) return undefined;
     try {
-      return { answer: await run(task, new EvaluationWork(limits, { most: mostWork, whenSpent: 'abandon' })) };
+      return await run(task, new EvaluationWork(limits, { most: mostWork, whenSpent: 'abandon' }));
     } catch (error) {
       if (error instanceof Abandoned) return undefined;
       throw error;

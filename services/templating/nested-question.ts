@@ -4,25 +4,40 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import type { CompileNestedQuestion } from '@anneal/contracts/calls/templating.ts';
+import type { CompileAnswer, CompileNestedQuestion } from '@anneal/contracts/calls/templating.ts';
 import type { CompileNested } from '@anneal/hot/nested/compile-nested.ts';
 import { readStoredJson } from '@anneal/python/values/json-text.ts';
 import { TemplateLibrary } from '@anneal/hot/nested/library.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import { readParameters, type Rules, type Sources } from './question.ts';
+import { readPlan, type Rules, type Sources } from './question.ts';
 import { hideSecrets } from './secret-members.ts';
 
 export interface NestedQuestions {
   read(question: CompileNestedQuestion, rules: Rules): Promise<CompileNested & { readonly filesHash: string }>;
+  /** The root stack of a tree was compiled from these: its nested stacks, whose questions follow, need not read them. */
+  know(
+    stored: Pick<CompileAnswer, 'environment' | 'files'>,
+    tree: { environment: JsonObject; files: Readonly<Record<string, string>>; library: TemplateLibrary },
+  ): void;
 }
 
-/** The number of cached environments, of cached sets of files, and of cached libraries. */
-const mostKept = 32;
+/** The number of cached environments: that of a nested stack lacks the registry's entries for the stacks around it. */
+const mostEnvironments = 256;
+/** The number of cached sets of files, and of cached libraries. */
+const mostKept = 8;
+
+/** The properties of a template as a resource depend on its text and on the parameter defaults. */
+const libraryKey = (files: string, environment: JsonObject): string =>
+  `${files} ${JSON.stringify(environment['parameter_defaults'] ?? null)}`;
 
 export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuestions {
-  const environments = createKept<{ environment: JsonObject; hiddenDefaults: ReadonlySet<string> }>();
-  const files = createKept<Record<string, string>>();
-  const libraries = createKept<TemplateLibrary>();
+  const environments = createKept<{ environment: JsonObject; hiddenDefaults: ReadonlySet<string> }>(mostEnvironments);
+  const files = createKept<Readonly<Record<string, string>>>(mostKept);
+  const libraries = createKept<TemplateLibrary>(mostKept);
+  const opened = (stored: JsonObject) => ({
+    environment: secrets.open(stored),
+    hiddenDefaults: sealedDefaults(stored, secrets),
+  });
 
   const read = async (hash: string, what: string): Promise<JsonObject> => {
     const text = await blobs.getText(hash);
@@ -32,20 +47,20 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
 
   return {
     async read(question, { types, maxResources, maxDepth }) {
-      const { environment, hiddenDefaults } = await environments.get(question.environment, async () => {
-        const stored = await read(question.environment, 'environment');
-        return { environment: secrets.open(stored), hiddenDefaults: sealedDefaults(stored, secrets) };
-      });
+      const { environment, hiddenDefaults } = await environments.get(question.environment, async () =>
+        opened(await read(question.environment, 'environment')),
+      );
       const content = await files.get(
         question.files,
         async () => (await read(question.files, 'files')) as Record<string, string>,
       );
-      // The properties of a template as a resource depend on its text and on the parameter defaults.
-      const defaults = JSON.stringify(environment['parameter_defaults'] ?? null);
-      const library = await libraries.get(`${question.files} ${defaults}`, async () => new TemplateLibrary(content));
+      const library = await libraries.get(
+        libraryKey(question.files, environment),
+        async () => new TemplateLibrary(content),
+      );
       const properties = secrets.open<JsonObject>(question.properties);
       const { previous_plan: plan } = question;
-      const previous = plan === undefined ? undefined : await readParameters(plan, { blobs, secrets });
+      const previous = plan === undefined ? undefined : (await readPlan(plan, { blobs, secrets })).parameters;
       const hidden = Object.keys(properties).filter((name) => properties[name] !== question.properties[name]);
       return {
         environment,
@@ -79,6 +94,12 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
         resourcesOutside: question.resources_outside,
       };
     },
+    know(stored, tree) {
+      const known = opened(tree.environment);
+      environments.set(stored.environment, known);
+      files.set(stored.files, tree.files);
+      libraries.set(libraryKey(stored.files, known.environment), tree.library);
+    },
   };
 }
 
@@ -90,22 +111,27 @@ function sealedDefaults({ parameter_defaults: defaults }: JsonObject, secrets: S
 
 interface Kept<T> {
   get(key: string, make: () => Promise<T>): Promise<T>;
+  set(key: string, value: T): void;
 }
 
 /** Caches the most recently used values. Concurrent calls for the same key share one promise. */
-function createKept<T>(): Kept<T> {
+function createKept<T>(most: number): Kept<T> {
   const kept = new Map<string, Promise<T>>();
+  const keep = (key: string, value: Promise<T>): void => {
+    kept.delete(key);
+    kept.set(key, value);
+    for (const oldest of kept.keys()) {
+      if (kept.size <= most) break;
+      kept.delete(oldest);
+    }
+  };
   return {
     get(key, make) {
       const found = kept.get(key) ?? make();
-      kept.delete(key);
-      kept.set(key, found);
+      keep(key, found);
       found.catch(() => kept.delete(key));
-      for (const oldest of kept.keys()) {
-        if (kept.size <= mostKept) break;
-        kept.delete(oldest);
-      }
       return found;
     },
+    set: (key, value) => keep(key, Promise.resolve(value)),
   };
 }

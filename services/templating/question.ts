@@ -1,7 +1,7 @@
 /** Converts a question to the input of the compiler. A PATCH starts from the stored template, environment and files. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { planSchema, type PlanParameter } from '@anneal/contracts/plan.ts';
+import { type Plan, planSchema, type PlanParameter, withPassed } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { CompileQuestion } from '@anneal/contracts/calls/templating.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -10,7 +10,7 @@ import { readStoredJson } from '@anneal/python/values/json-text.ts';
 import type { CompileParameters } from '@anneal/hot/compile/parameters.ts';
 
 export interface Sources {
-  readonly blobs: Pick<Blobs, 'put' | 'getText'>;
+  readonly blobs: Pick<Blobs, 'getText'>;
   readonly secrets: Secrets;
 }
 
@@ -40,11 +40,12 @@ export async function readQuestion(
   };
   const template = question.template ?? (existing && (await read(existing.template, 'template')));
   if (template === undefined) throw new AnnealError('InvalidRequest', 'No template specified');
-  const stored = existing && secrets.open(await read(existing.environment, 'environment'));
+  const previous =
+    question.previous_plan === undefined ? undefined : await readPlan(question.previous_plan, { blobs, secrets });
+  const written = existing && secrets.open(await read(existing.environment, 'environment'));
+  const stored = written && previous ? withPassed(written, previous) : written;
   const environment = existing && stored && withoutParameters(stored, existing.clear_parameters);
   const files = existing ? await read(existing.files, 'files') : {};
-  const previous =
-    question.previous_plan === undefined ? undefined : await readParameters(question.previous_plan, { blobs, secrets });
   return {
     template,
     environments: environment
@@ -59,7 +60,7 @@ export async function readQuestion(
     maxResources,
     maxDepth,
     now,
-    ...(previous && { previousParameters: previous }),
+    ...(previous && { previousParameters: previous.parameters }),
     // Drop the stored value of a parameter that the new template lacks. A parameter in the question must exist.
     ...(environment && {
       droppable: new Set(
@@ -77,19 +78,18 @@ function withoutParameters(environment: JsonObject, names: readonly string[]): J
   return { ...environment, parameters: Object.fromEntries(kept) };
 }
 
-/** Reads the parameters of a plan, with secrets opened. */
-export async function readParameters(
+/** Reads the parameters of a plan, with secrets opened, and which of them were passed to it. */
+export async function readPlan(
   hash: string,
   { blobs, secrets }: Sources,
-): Promise<Record<string, PlanParameter>> {
+): Promise<Pick<Plan, 'passed'> & { readonly parameters: Record<string, PlanParameter> }> {
   const text = await blobs.getText(hash);
   if (text === undefined)
     throw new AnnealError('NotFound', `The plan ${hash} is missing in the store; compile it again.`);
-  const parameters = planSchema.shape.parameters.parse((JSON.parse(text) as { parameters?: unknown }).parameters);
-  return Object.fromEntries(
-    Object.entries(parameters).map(([name, parameter]) => [
-      name,
-      { ...parameter, value: secrets.open(parameter.value) },
-    ]),
-  );
+  const { parameters, passed } = planSchema.pick({ parameters: true, passed: true }).parse(JSON.parse(text));
+  const opened = Object.entries(parameters).map(([name, parameter]) => [
+    name,
+    { ...parameter, value: secrets.open(parameter.value) },
+  ]);
+  return { parameters: Object.fromEntries(opened), ...(passed && { passed }) };
 }

@@ -374,13 +374,15 @@ outputs:
 
   it('is compiled with its properties as parameters and the defaults of the environment', async () => {
     const answer = await askNested({});
-    expect(((await read(answer.plan)) as Plan).parameters).toMatchObject({
+    const plan = (await read(answer.plan)) as Plan;
+    expect(plan.parameters).toMatchObject({
       name: { value: 'n' },
       password: { value: 'none' },
       size: { value: 7 },
       'OS::stack_name': { value: 's-one-1' },
     });
-    expect(await read(answer.environment)).toEqual({ parameters: { name: 'n' }, parameter_defaults: { size: 7 } });
+    expect(await read(answer.environment)).toEqual({ parameter_defaults: { size: 7 } });
+    expect(plan.passed).toEqual(['name']);
   });
 
   it('keeps a secret property secret', async () => {

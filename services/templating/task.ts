@@ -3,8 +3,9 @@
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { CompileNestedQuestion, CompileQuestion, ValidateQuestion } from '@anneal/contracts/calls/templating.ts';
+import { TemplateLibrary } from '@anneal/hot/nested/library.ts';
 import type { EvaluationWork } from '@anneal/hot/evaluate/work.ts';
-import { checkTemplate, compileAndStore, compileNestedAndStore, validateTemplate } from './compile.ts';
+import { checkTemplate, type Compiled, compileNestedTemplate, compileTemplate, validateTemplate } from './compile.ts';
 import { createNestedQuestions } from './nested-question.ts';
 import { readQuestion, type Rules, type Sources } from './question.ts';
 
@@ -18,15 +19,26 @@ export type Task = Rules & {
     | { readonly kind: 'compile nested'; readonly question: CompileNestedQuestion }
   );
 
-export function createTasks(sources: Sources): (task: Task, work: EvaluationWork) => Promise<Json> {
+/** A task for a worker, which keeps the types: they are many times larger than most questions. */
+export type RemoteTask = Omit<Task, 'types'> & { readonly types: string };
+
+/** Runs tasks. It writes nothing: the caller stores the contents of a plan before it answers. */
+export function createTasks(sources: Sources): (task: Task, work: EvaluationWork) => Promise<Compiled<Json>> {
   const nested = createNestedQuestions(sources);
   return async (task, work) => {
     if (task.kind === 'compile nested') {
-      return compileNestedAndStore({ ...(await nested.read(task.question, task)), work }, sources);
+      return compileNestedTemplate({ ...(await nested.read(task.question, task)), work }, sources);
     }
     const read = await readQuestion(task.question, { ...task, ...sources });
-    if (task.kind === 'compile') return compileAndStore({ ...read, work }, sources);
-    if (task.kind === 'check') return checkTemplate({ ...read, work });
-    return validateTemplate({ ...read, work, showNested: task.question.show_nested === true });
+    if (task.kind === 'compile') {
+      const { files = {} } = read;
+      const library = new TemplateLibrary(files);
+      const { environment, ...compiled } = await compileTemplate({ ...read, library, work }, sources);
+      nested.know(compiled.answer, { environment, files, library });
+      return compiled;
+    }
+    if (task.kind === 'check') return { answer: checkTemplate({ ...read, work }), contents: [] };
+    const answer = validateTemplate({ ...read, work, showNested: task.question.show_nested === true });
+    return { answer, contents: [] };
   };
 }

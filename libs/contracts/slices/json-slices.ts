@@ -10,7 +10,7 @@ const charactersOfOne = 64;
 /** A line is a part of a value that is read at once. */
 const charactersOfLine = 32 * 1024;
 /** A text below this is read at once. */
-const charactersUncut = 256 * 1024;
+export const charactersUncut = 256 * 1024;
 
 /** Whether the value is small enough to write it at once. */
 export function isLargeJson(value: unknown): boolean {

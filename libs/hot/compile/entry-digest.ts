@@ -8,14 +8,16 @@ import { referencesOf } from '../resources/references.ts';
  * reads. Hidden values must already be encrypted, because the hash of a plain value would confirm a guess.
  */
 export function withDigests(plan: Plan): Plan {
+  const texts = new Map<string, string>();
   const resources = Object.entries(plan.resources).map(([name, resource]): [string, PlanResource] => [
     name,
-    { ...resource, digest: digestOf(resource, plan) },
+    { ...resource, digest: digestOf(resource, plan, texts) },
   ]);
   return { ...plan, resources: Object.fromEntries(resources) };
 }
 
-function digestOf(resource: PlanResource, plan: Plan): string {
+/** `texts`: the values of parameters as JSON, which many resources read. */
+function digestOf(resource: PlanResource, plan: Plan, texts: Map<string, string>): string {
   const { properties, metadata, update_policy: policy, external_id: external, source: _, ...rest } = resource;
   const named = Object.entries(properties).sort(([a], [b]) => (a < b ? -1 : 1));
   const others = [metadata, policy, external];
@@ -23,10 +25,12 @@ function digestOf(resource: PlanResource, plan: Plan): string {
   const read = referencesOf(...expressions).parameters;
   const parameters = [...(read.has('*') ? Object.keys(plan.parameters) : read)].sort().map((name) => {
     const value = Object.hasOwn(plan.parameters, name) ? plan.parameters[name]?.value : undefined;
-    return [name, value ?? null];
+    const text = texts.get(name) ?? JSON.stringify(value ?? null);
+    texts.set(name, text);
+    return `[${JSON.stringify(name)},${text}]`;
   });
   const written = [named.map(([name, value]) => [name, bare(value)]), others.map((each) => each && bare(each))];
-  const text = JSON.stringify([plan.template_version, rest, written, parameters]);
+  const text = `${JSON.stringify([plan.template_version, rest, written]).slice(0, -1)},[${parameters.join(',')}]]`;
   return createHash('sha256').update(text).digest('hex');
 }
 

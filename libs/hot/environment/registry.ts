@@ -199,8 +199,6 @@ export class TypeRegistry {
    * name, it inherits those below its own name.
    */
   inside(resource: string, mapping: Mapping | undefined): TypeRegistry {
-    const items = new Map(this.#root.items);
-    if (mapping?.path.length === 1) items.delete(mapping.path[0] ?? '');
     const below = new Map<string, Item>();
     const adopt = (item: Item | undefined): void => {
       if (item?.kind !== 'level') return;
@@ -212,6 +210,8 @@ export class TypeRegistry {
     const key = mapping?.path.length === 1 ? (mapping.path[0] ?? '') : '';
     const shared = below.size === 0 ? this.#inside.get(key) : undefined;
     if (shared) return shared;
+    const items = new Map(this.#root.items);
+    if (mapping?.path.length === 1) items.delete(key);
     items.set('resources', { kind: 'level', items: below });
     const registry = new TypeRegistry({ kind: 'level', items });
     if (below.size === 0) this.#inside.set(key, registry);

@@ -16,7 +16,9 @@ import { openName } from '../groups/open.ts';
 import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
 import { defaultDepth, tooDeep } from '../limits.ts';
 import { join, listed, Mistakes, nearestName } from '../syntax/mistakes.ts';
-import { isPlainObject, toExact, toRecord } from '@anneal/python/yaml/node.ts';
+import { isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
+import type { TypeRegistry } from '../environment/registry.ts';
+import { templateJson } from '../syntax/template.ts';
 import type { ParameterSchema } from '../parameters/parameter-schema.ts';
 import { resolveParameters } from '../parameters/parameters.ts';
 import { resolveProperties } from '../resources/properties.ts';
@@ -119,7 +121,6 @@ function compileWithin(options: WithWork, mistakes: Mistakes): CompileResult {
   // A value that is given but unknown must not read as the default.
   for (const name of open) delete values[name];
   if (mistakes.any) return { mistakes: mistakes.all() };
-  const files = new Map(Object.entries(options.files));
   const types = new Map(options.types.map((type) => [type.type, type]));
   const body = compileStack({
     read,
@@ -136,7 +137,7 @@ function compileWithin(options: WithWork, mistakes: Mistakes): CompileResult {
       nestedStacks: 'described',
       maxResources: options.maxResources,
       maxDepth,
-      files,
+      files: library.files,
       types,
       work: options.work,
       used,
@@ -144,35 +145,57 @@ function compileWithin(options: WithWork, mistakes: Mistakes): CompileResult {
     },
   });
   if (mistakes.any || !body) return { mistakes: mistakes.all() };
-  const { parameters: _, resource_registry: __, ...rest } = environment.merged;
-  const { [openName]: ___, ...given } = body.plan.parameters;
-  const registry = environment.registry.toJson();
+  const { [openName]: _, ...given } = body.plan.parameters;
+  const passed = Object.keys(parameters).filter((name) => (parameters[name] ?? null) !== null);
   return {
     warnings: mistakes.warnings(),
     plan: {
       ...foldFacade({ ...body.plan, parameters: given }, facade, options.hiddenFacade),
       used: used.names(),
+      passed,
       ...(options.members?.rolling && { rolling: options.members.rolling }),
     },
-    template: toExact(read.source) as JsonObject,
+    template: templateJson(read),
     hiddenInside: hasDefaults(environment)
       ? new Set([...library.hiddenParameters(options.work), ...hiddenDefaults])
       : new Set(),
-    environment: {
-      ...rest,
-      ...(Object.keys(registry).length > 0 && { resource_registry: registry }),
-      ...(Object.keys(parameters).length > 0 && { parameters }),
-    },
+    environment: storedOf(environment),
   };
+}
+
+/** The environment of a stack, read once for all stacks nested in it. */
+const readAround = new WeakMap<JsonObject, Environment>();
+
+function around({ environment: stored, library, work }: WithWork, mistakes: Mistakes): Environment {
+  const known = readAround.get(stored);
+  if (known) return known;
+  const { parameters: _, ...content } = stored;
+  const [wrong, warnings] = [mistakes.count, mistakes.warnings().length];
+  const environment = readEnvironments([{ content, file: 'environment' }], {
+    mistakes,
+    parameterType: (name) => library.parameterType(name, work),
+  });
+  if (mistakes.count === wrong && mistakes.warnings().length === warnings) readAround.set(stored, environment);
+  return environment;
+}
+
+/** An environment as it is stored: one object for all stacks with the same registry, because its size exceeds theirs. */
+const storedBy = new WeakMap<TypeRegistry, JsonObject>();
+
+/** Without the parameters, which the plan has. */
+function storedOf({ merged, registry }: Environment): JsonObject {
+  const known = storedBy.get(registry);
+  if (known) return known;
+  const { parameters: _, resource_registry: __, ...rest } = merged;
+  const written = registry.toJson();
+  const stored = { ...rest, ...(Object.keys(written).length > 0 && { resource_registry: written }) };
+  storedBy.set(registry, stored);
+  return stored;
 }
 
 function sourceOf(options: WithWork, mistakes: Mistakes): Source | undefined {
   const { library, resource, type, properties, files } = options;
-  const { parameters: _, ...around } = options.environment;
-  const environment = readEnvironments([{ content: around, file: 'environment' }], {
-    mistakes,
-    parameterType: (name) => library.parameterType(name, options.work),
-  });
+  const environment = around(options, mistakes);
   const inside = { ...environment, registry: environment.registry.inside(resource, undefined) };
   if (options.members) {
     const { registry } = inside;

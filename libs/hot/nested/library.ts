@@ -37,16 +37,17 @@ const propertyTypes: Readonly<Record<ParameterType, PropertySchema['type']>> = {
 
 /** Reads each file at most once. One library may serve several compiles of the same files with the same defaults. */
 export class TemplateLibrary {
-  readonly #files: ReadonlyMap<string, string>;
+  readonly files: ReadonlyMap<string, string>;
+  readonly #parsed = new Map<string, Parsed>();
   readonly #read = new Map<string, NestedTemplate | undefined>();
   #parameters: { types: Map<string, ParameterType>; hidden: Set<string> } | undefined;
 
   constructor(files: Readonly<Record<string, string>>) {
-    this.#files = new Map(Object.entries(files));
+    this.files = new Map(Object.entries(files));
   }
 
   names(): Iterable<string> {
-    return this.#files.keys();
+    return this.files.keys();
   }
 
   /** Undefined when there is no such file. */
@@ -69,13 +70,10 @@ export class TemplateLibrary {
     if (this.#parameters) return this.#parameters;
     const types = new Map<string, ParameterType>();
     const hiddenNames = new Set<string>();
-    for (const [file, content] of this.#files) {
-      const mistakes = new Mistakes();
-      const read = readTemplate({ content, file, mistakes });
-      if (!read || mistakes.any) continue;
-      const section = sectionNode(read, 'parameters');
-      const schemas = readParameterSchemas({ section, version: read.version, mistakes, work });
-      for (const [name, { type, hidden }] of schemas) {
+    for (const file of this.files.keys()) {
+      const { read, isWrong, schemas } = this.#parse(file, work) ?? {};
+      if (!read || isWrong) continue;
+      for (const [name, { type, hidden }] of schemas ?? []) {
         types.set(name, type);
         if (hidden) hiddenNames.add(name);
       }
@@ -83,44 +81,71 @@ export class TemplateLibrary {
     return (this.#parameters = { types, hidden: hiddenNames });
   }
 
-  #load(file: string, reading: Reading): NestedTemplate | undefined {
-    const content = this.#files.get(file);
-    return content === undefined ? undefined : load({ content, file, ...reading });
+  #load(file: string, { defaults, work }: Reading): NestedTemplate | undefined {
+    const parsed = this.#parse(file, work);
+    return parsed && asType(parsed, { file, defaults });
+  }
+
+  #parse(file: string, work: EvaluationWork): Parsed | undefined {
+    const content = this.files.get(file);
+    if (content === undefined) return undefined;
+    const parsed = this.#parsed.get(file) ?? parse({ content, file, work });
+    this.#parsed.set(file, parsed);
+    return parsed;
   }
 }
 
 /** Reads a template that is in no file. */
 export function readNested(content: string | JsonObject, work: EvaluationWork): NestedTemplate {
-  return load({ content, file: undefined, defaults: new Map(), work });
+  return asType(parse({ content, file: undefined, work }), { file: unnamed, defaults: new Map() });
 }
 
-function load({
+/** A file that was read as a template. */
+interface Parsed {
+  /** Undefined: it is no template. */
+  readonly read: Template | undefined;
+  /** Whether there is a mistake outside of its parameters. */
+  readonly isWrong: boolean;
+  readonly schemas: ReadonlyMap<string, ParameterSchema>;
+  readonly outputs: readonly string[];
+  readonly mistakes: readonly Mistake[];
+}
+
+function parse({
   content,
   file,
-  defaults,
   work,
-}: Reading & {
+}: {
   content: string | JsonObject;
   file: string | undefined;
-}): NestedTemplate {
+  work: EvaluationWork;
+}): Parsed {
   const mistakes = new Mistakes();
-  const name = file ?? unnamed;
   const read = readTemplate({ content, file, mistakes });
-  if (!read) return { ...empty, file: name, mistakes: mistakes.all() };
+  if (!read) return { read, isWrong: true, schemas: new Map(), outputs: [], mistakes: mistakes.all() };
+  const isWrong = mistakes.any;
   const section = sectionNode(read, 'parameters');
   const schemas = readParameterSchemas({ section, version: read.version, mistakes, work });
+  const outputs = [...sectionEntries(read, 'outputs', mistakes).keys()];
+  return { read, isWrong, schemas, outputs, mistakes: mistakes.all() };
+}
+
+function asType(
+  { read, schemas, outputs, mistakes }: Parsed,
+  { file, defaults }: { file: string; defaults: Environment['defaults'] },
+): NestedTemplate {
+  if (!read) return { ...empty, file, mistakes };
   const properties = Array.from(schemas.values(), (schema): [string, PropertySchema] => [
     schema.name,
     propertyOf(schema, defaults),
   ]);
-  const outputs = Array.from(sectionEntries(read, 'outputs', mistakes).keys(), (output) => [output, {}] as const);
   const type: ResourceType = {
-    type: name,
+    type: file,
     description: read.description,
     properties: Object.fromEntries(properties),
-    attributes: Object.fromEntries(outputs),
+    attributes: Object.fromEntries(outputs.map((output) => [output, {}])),
   };
-  return { file: name, read, schemas, type, mistakes: mistakes.all() };
+  return { file, read, schemas, type, mistakes };
 }
 
 /** Heat's name for a template that is in no file. */

@@ -60,12 +60,21 @@ export interface NestedSources {
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 16);
 const digestsOfFiles = new WeakMap<object, Record<string, string>>();
+const sourcesBy = new WeakMap<JsonObject, { readonly files: object; readonly sources: NestedSources }>();
 
 /**
  * The sources in an environment and files. Secrets in the environment must already be encrypted, because the digest of a
- * plain value would confirm a guess.
+ * plain value would confirm a guess. The same environment and files give the same object.
  */
 export function sourcesOf(environment: JsonObject, files: Readonly<Record<string, string>>): NestedSources {
+  const known = sourcesBy.get(environment);
+  if (known?.files === files) return known.sources;
+  const sources = readSources(environment, files);
+  sourcesBy.set(environment, { files, sources });
+  return sources;
+}
+
+function readSources(environment: JsonObject, files: Readonly<Record<string, string>>): NestedSources {
   const { parameter_defaults: defaults, resource_registry: registry } = environment;
   let digests = digestsOfFiles.get(files);
   if (!digests) {

@@ -10,6 +10,7 @@ import {
   type MapNode,
   type YamlNode,
   nullNode,
+  toExact,
 } from '@anneal/python/yaml/node.ts';
 import { fromJson, parse } from './parse.ts';
 import { aliases, findVersion, type Version, versions } from './version.ts';
@@ -37,6 +38,15 @@ export interface Template {
   readonly calls?: ReadonlySet<YamlNode>;
   /** The template as written. */
   readonly source: MapNode;
+}
+
+const written = new WeakMap<MapNode, JsonObject>();
+
+/** The template as an object: the same one for each stack of a template that is read once. */
+export function templateJson({ source }: Template): JsonObject {
+  const known = written.get(source) ?? (toExact(source) as JsonObject);
+  written.set(source, known);
+  return known;
 }
 
 /** Undefined when the text is no template. Mistakes are added. */

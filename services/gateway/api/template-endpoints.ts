@@ -44,6 +44,7 @@ export function templateEndpoints({ ask, secrets }: { ask: Ask; secrets: Secrets
               files: stack.files,
               clear_parameters: [],
             },
+            previous_plan: stack.plan,
           }),
         };
         return ask('templating', templateCheck, {

@@ -1,6 +1,7 @@
 /** Exports a stack, with all nested stacks, in Heat's form of an abandoned stack. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { type Plan, withPassed } from '@anneal/contracts/plan.ts';
 import { readJson } from '@anneal/contracts/slices/json-slices.ts';
 import { Pace } from '@anneal/contracts/slices/pace.ts';
 import { isNested, representative, type StackDocument, type Target } from '@anneal/convergence/documents.ts';
@@ -22,15 +23,15 @@ export function createExporter({ stacks, resources }: SchedulingCollections, blo
   };
 
   const frame: Exporter['frame'] = async (stack, target, exported) => {
-    const [template, environment, files] = await Promise.all(
-      [target.template, target.environment, target.files].map(read),
+    const [template, environment, files, plan] = await Promise.all(
+      [target.template, target.environment, target.files, ...(stack.parent ? [target.plan] : [])].map(read),
     );
     return {
       id: stack.id,
       name: stack.name,
       action: stack.action,
       status: stack.status,
-      environment: environment ?? {},
+      environment: withPassed((environment ?? {}) as JsonObject, (plan ?? { parameters: {} }) as unknown as Plan),
       files: files ?? {},
       template: template ?? {},
       resources: exported,

@@ -1,5 +1,6 @@
 /** Reads one stack: its state, template, environment, files and outputs. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { type Plan, withPassed } from '@anneal/contracts/plan.ts';
 import { readJson } from '@anneal/contracts/slices/json-slices.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
@@ -89,7 +90,11 @@ export function stackReadRoutes(scope: FastifyInstance, { ask, blobs, secrets }:
 
   scope.get(`${stackPath}/environment`, showsEnvironment, async (request) => {
     const stack = await stackAt(ask, request);
-    const environment = await document(blobs, stack.environment, 'environment');
+    const stored = await document(blobs, stack.environment, 'environment');
+    const isNested = stack.parent !== null;
+    const environment = isNested
+      ? withPassed(stored, (await document(blobs, stack.plan, 'plan')) as unknown as Plan)
+      : stored;
     const hidden = Object.entries(stack.parameters).flatMap(([name, value]) => (value === '******' ? [name] : []));
     return {
       resource_registry: { resources: {} },

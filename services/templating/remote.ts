@@ -1,0 +1,58 @@
+/** Gives a worker what only the service's thread has: the blobs of the store, and the resource types. */
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import type { AskService } from '@anneal/runtime/work/worker-thread.ts';
+import type { Blobs } from '@anneal/store/port.ts';
+import type { RemoteTask, Task } from './task.ts';
+import { type ServedType, versionOf } from './resource-types.ts';
+
+type Request = { readonly blob: string } | { readonly types: string };
+
+/** The lists of types that tasks in work may name: the current one, and the one before an announcement. */
+const mostLists = 4;
+
+/** In the worker: reads through the service's thread. The types of the last tasks are kept. */
+export function createRemote(ask: AskService): {
+  readonly blobs: Pick<Blobs, 'getText'>;
+  readonly taskOf: (task: RemoteTask) => Promise<Task>;
+} {
+  let known: { readonly version: string; readonly types: readonly ResourceType[] } | undefined;
+  return {
+    blobs: { getText: async (hash) => (await ask({ blob: hash } satisfies Request)) as string | undefined },
+    taskOf: async ({ types: version, ...task }) => {
+      if (known?.version !== version) {
+        const types = (await ask({ types: version } satisfies Request)) as readonly ResourceType[];
+        known = { version, types };
+      }
+      return { ...task, types: known.types } as Task;
+    },
+  };
+}
+
+/** In the service's thread: names the types in tasks by their version, and answers the requests of the workers. */
+export function serveRemote(blobs: Pick<Blobs, 'getText'>): {
+  toRemote(task: Task, types: readonly ServedType[]): RemoteTask;
+  serve(request: unknown): Promise<unknown>;
+} {
+  const lists = new Map<string, readonly ServedType[]>();
+  return {
+    toRemote(task, types) {
+      const version = versionOf(types);
+      lists.delete(version);
+      lists.set(version, types);
+      for (const oldest of lists.keys()) {
+        if (lists.size <= mostLists) break;
+        lists.delete(oldest);
+      }
+      return { ...task, types: version };
+    },
+    async serve(request) {
+      const asked = request as Request;
+      if ('blob' in asked) return blobs.getText(asked.blob);
+      const types = lists.get(asked.types);
+      // The task waited while the types changed several times. Its next try names the current ones.
+      if (!types) throw new AnnealError('Unavailable', 'The resource types have changed; compile again.');
+      return types;
+    },
+  };
+}
