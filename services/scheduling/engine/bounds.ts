@@ -5,9 +5,10 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { Resolution, Tools } from '@anneal/convergence/protocol.ts';
 import { referencesOf } from '@anneal/hot/resources/references.ts';
+import { toRecord } from '@anneal/python/values/record.ts';
 import { Abandoned, EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import type { EvaluationLimits } from '@anneal/hot/limits.ts';
-import { type Heavy, type HeavyTask, NeedsWorker } from './heavy.ts';
+import { type Heavy, type HeavyTask, type HeavyText, NeedsWorker, textOf } from './heavy.ts';
 import type { Peer } from './sealing.ts';
 import type { SizeLimits } from '@anneal/convergence/size-limits.ts';
 
@@ -22,11 +23,26 @@ const workInLoop = 20_000;
 /** Added for each resource of a step: the work that one resource usually takes. */
 const workAResource = 200;
 
-/** Drops times and versions, because they differ in the second try of a step. */
-const readable = (peer: ResourceDocument): ResourceDocument => {
-  const { name, type, nested, physical_id, physical_name, attributes } = peer;
+/** Drops times and versions, because they differ in the second try of a step, and the attributes that are not read. */
+function readable(
+  peer: ResourceDocument,
+  read: ReadonlySet<string> | undefined,
+  reference: string | undefined,
+): ResourceDocument {
+  const { name, type, nested, physical_id, physical_name, attributes: all } = peer;
+  const isWanted = (attribute: string): boolean => attribute === reference || read?.has(attribute) === true;
+  const isWhole = nested !== null || read?.has('*') === true;
+  const attributes = isWhole
+    ? all
+    : Object.fromEntries(Object.entries(all).filter(([attribute]) => isWanted(attribute)));
   return { name, type, nested, physical_id, physical_name, attributes } as ResourceDocument;
-};
+}
+
+/** The parameters that are read, and those whose names are all that is read of them. */
+function parametersIn({ parameters }: Plan, read: ReadonlySet<string>): Plan['parameters'] {
+  if (read.has('*')) return parameters;
+  return toRecord(Object.entries(parameters).filter(([name]) => read.has(name)));
+}
 
 interface Bounded<T> {
   readonly run: (work: EvaluationWork) => T;
@@ -62,10 +78,17 @@ export function createBounds({
     const names = new Set([...(resource ? [resource.type] : []), ...peers.map((each) => servedType(each) ?? '')]);
     return {
       kind,
-      plan: { ...plan, resources: {}, outputs: resource ? {} : plan.outputs },
+      plan: {
+        ...plan,
+        parameters: parametersIn(plan, read.parameters),
+        resources: {},
+        outputs: resource ? {} : plan.outputs,
+      },
       stack: { id, name, project },
       ...(resource && { resource }),
-      peers: peers.map(readable),
+      peers: peers.map((each) =>
+        readable(each, read.attributes.get(each.name), typeOf(servedType(each) ?? '')?.reference),
+      ),
       types: [...names].flatMap((each) => typeOf(each) ?? []),
       sizes,
     };
@@ -79,15 +102,15 @@ export function createBounds({
     } catch (error) {
       if (!(error instanceof Abandoned)) throw error;
     }
-    const task = taskOf(kind, about);
+    const task = textOf(taskOf(kind, about));
     const known = heavy.resultOf(task);
     if (!known) throw new NeedsWorker([task]);
     return 'value' in known ? (known.value as T) : failed(known.failure);
   };
 
   /** Resolves resources; all resources of one step share the limit of the event loop. */
-  const resolving = (): { resolve: Tools['resolve']; unresolved: HeavyTask[] } => {
-    const unresolved: HeavyTask[] = [];
+  const resolving = (): { resolve: Tools['resolve']; unresolved: HeavyText[] } => {
+    const unresolved: HeavyText[] = [];
     let left = workInLoop;
     return {
       unresolved,
@@ -103,7 +126,7 @@ export function createBounds({
           if (!(error instanceof Abandoned)) throw error;
           left = 0;
         }
-        const task = taskOf('resolve', about);
+        const task = textOf(taskOf('resolve', about));
         const known = heavy.resultOf(task);
         if (known) return 'value' in known ? (known.value as Resolution) : { ok: false, failure: known.failure };
         unresolved.push(task);

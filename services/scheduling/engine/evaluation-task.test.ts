@@ -9,7 +9,7 @@ import { readsKey } from '../nested/reads.ts';
 import { callOf, literal, planWith, resource } from '../testing/running-service.ts';
 import { evaluateTask } from './evaluation-task.ts';
 import { createEvaluation } from './evaluation.ts';
-import type { HeavyTask } from './heavy.ts';
+import type { HeavyTask, HeavyText } from './heavy.ts';
 
 const secrets = createSecrets([new Uint8Array(32).fill(1)]);
 const limits = defaultEvaluation;
@@ -113,10 +113,10 @@ function bothWays(): {
   tasks: HeavyTask[];
 } {
   const tasks: HeavyTask[] = [];
-  const resultOf = (task: HeavyTask) => {
+  const resultOf = ({ text }: HeavyText) => {
+    const task = JSON.parse(text) as HeavyTask;
     tasks.push(task);
-    // A task is sent to a worker as a copy.
-    return { value: evaluateTask(structuredClone(task), { secrets, limits }) };
+    return { value: evaluateTask(task, { secrets, limits }) };
   };
   return {
     direct: createEvaluation({ secrets, typeOf, sizes, limits }),

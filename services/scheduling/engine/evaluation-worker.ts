@@ -9,5 +9,5 @@ import type { HeavyTask } from './heavy.ts';
 serveJobs(() => {
   const { keys, limits } = workerData as { keys: readonly Uint8Array[]; limits: EvaluationLimits };
   const secrets = createSecrets(keys);
-  return async (given) => evaluateTask(given as HeavyTask, { secrets, limits });
+  return async (text) => evaluateTask(JSON.parse(text as string) as HeavyTask, { secrets, limits });
 });

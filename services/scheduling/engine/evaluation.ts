@@ -23,13 +23,14 @@ import { findRead } from '../nested/reads.ts';
 import { answerAtOnce, type StepMoment } from '../provider/at-once.ts';
 import { wrongSignal } from '../provider/signals.ts';
 import { createBounds, type Evaluated } from './bounds.ts';
-import type { Heavy, HeavyTask } from './heavy.ts';
+import type { Heavy, HeavyText } from './heavy.ts';
 import { shownOutputs } from './outputs.ts';
 import { createPreviewTools } from './preview-tools.ts';
 import { resolveResource } from './resolve.ts';
 import { referenceTo, scopeOf } from './scope.ts';
 import { createSealing } from './sealing.ts';
 import type { KnownSources } from './sources.ts';
+import { openingOnce } from './opening-once.ts';
 import { openType, TypeDefinitions } from './types.ts';
 import type { SizeLimits } from '@anneal/convergence/size-limits.ts';
 
@@ -44,7 +45,7 @@ export interface Evaluation {
     graceMs: number;
     limit: number;
     most?: number;
-  }): Tools & { readonly unresolved: readonly HeavyTask[]; readonly unread: ReadonlySet<string> };
+  }): Tools & { readonly unresolved: readonly HeavyText[]; readonly unread: ReadonlySet<string> };
   /** Values that could show a secret are sealed; the service that shows the outputs opens them. @throws NeedsWorker */
   outputs(parameters: Evaluated): NonNullable<StackView['outputs']>;
   /** The value of `get_resource` for the resource in a stack of the project; a secret stays sealed. */
@@ -70,7 +71,8 @@ export function createEvaluation(parameters: {
   /** Holds the results of workers. Absent inside a worker, which has no smaller limit for the event loop. */
   heavy?: Pick<Heavy, 'resultOf'>;
 }): Evaluation {
-  const { secrets, typeOf, sizes, limits, heavy } = parameters;
+  const { typeOf, sizes, limits, heavy } = parameters;
+  const secrets = openingOnce(parameters.secrets);
   const types = new TypeDefinitions(typeOf);
   const sealing = createSealing({ secrets, servedBy: (resource) => types.servedBy(resource) });
   const tools = { ...sealing, secrets, types, sizes, limits };

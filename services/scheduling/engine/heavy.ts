@@ -24,13 +24,31 @@ export interface HeavyTask {
   readonly sizes: SizeLimits;
 }
 
+/** As text it reaches the worker for a fraction of what a copy of its objects costs, and is named by its hash. */
+export interface HeavyText {
+  readonly key: string;
+  readonly lane: string;
+  readonly what: string;
+  readonly text: string;
+}
+
+export function textOf(task: HeavyTask): HeavyText {
+  const text = JSON.stringify(task);
+  return {
+    key: createHash('sha256').update(text).digest('base64'),
+    lane: `project ${task.stack.project}`,
+    what: task.resource ? `evaluating resource ${task.resource.name}` : 'evaluating the outputs',
+    text,
+  };
+}
+
 export type HeavyResult = { readonly value: unknown } | { readonly failure: Failure };
 
 /** Thrown when tasks must run in a worker before the evaluation is tried again. */
 export class NeedsWorker extends Error {
-  readonly tasks: readonly HeavyTask[];
+  readonly tasks: readonly HeavyText[];
 
-  constructor(tasks: readonly HeavyTask[]) {
+  constructor(tasks: readonly HeavyText[]) {
     super(`${tasks.length} evaluations need a worker`);
     this.tasks = tasks;
   }
@@ -47,8 +65,8 @@ export class Heavy {
     this.#pool = pool;
   }
 
-  resultOf(task: HeavyTask): HeavyResult | undefined {
-    return this.#results.size === 0 ? undefined : this.#results.get(digestOf(task));
+  resultOf({ key }: HeavyText): HeavyResult | undefined {
+    return this.#results.get(key);
   }
 
   /** Repeats the work, and runs its tasks in the worker, until no evaluation needs the worker any more. */
@@ -61,7 +79,7 @@ export class Heavy {
         } catch (error) {
           if (!(error instanceof NeedsWorker)) throw error;
           for (const task of error.tasks) {
-            const key = digestOf(task);
+            const { key } = task;
             if (this.#results.has(key)) continue;
             this.#results.set(key, await this.#run(task));
             kept.push(key);
@@ -77,10 +95,9 @@ export class Heavy {
     }
   }
 
-  async #run(task: HeavyTask): Promise<HeavyResult> {
-    const what = task.resource ? `evaluating resource ${task.resource.name}` : 'evaluating the outputs';
+  async #run({ lane, what, text }: HeavyText): Promise<HeavyResult> {
     try {
-      return { value: await this.#pool.run({ lane: `project ${task.stack.project}`, what, task }) };
+      return { value: await this.#pool.run({ lane, what, task: text }) };
     } catch (error) {
       // A full queue is temporary; an exceeded limit is not.
       if (error instanceof AnnealError && error.kind === 'retry') throw error;
@@ -88,5 +105,3 @@ export class Heavy {
     }
   }
 }
-
-const digestOf = (task: HeavyTask): string => createHash('sha256').update(JSON.stringify(task)).digest('base64');

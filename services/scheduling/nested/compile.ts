@@ -101,7 +101,8 @@ export function createChildCompiler({
         },
       }),
     });
-    return { target: targetOf(answer, revision), kept: { ...wanted, members: group?.members ?? null } };
+    const kept = group ? { ...wanted, members: group.members } : { ...wanted, properties: {}, members: null };
+    return { target: targetOf(answer, revision), kept };
   };
 }
 

@@ -28,7 +28,7 @@ export interface StoredNestedRequest {
   readonly environment: string;
   readonly files: string;
   readonly facade: NestedRequest['facade'];
-  /** The properties of its resource; secrets are sealed. */
+  /** Only of a group, which compiles its members by itself: the properties of its resource; secrets are sealed. */
   readonly properties: SealableObject;
   readonly members: GroupState | null;
   /** The answer lists the servers inside. */
