@@ -64,6 +64,8 @@ export const countedStatuses: readonly Status[] = ['IN_PROGRESS', 'FAILED'];
 
 /** Paths that the list of stacks is searched and sorted by, beside those of indexes. */
 export const listedStackPaths = ['updated_at', 'tags'] as const;
+/** For reading the shape of a tree without its documents. */
+export const parentPath = 'parent.stack_id';
 
 /** Paths that a page of resources is made of, beside those of indexes. Each costs every write of a resource. */
 const listedResourcePaths = ['action', 'updated_at'] as const;
@@ -108,7 +110,11 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
     shards,
     ofWorkflows,
   ] = await Promise.all([
-    store.collection<StackDocument>({ name: 'scheduling_stacks', indexes: stackIndexes, listed: listedStackPaths }),
+    store.collection<StackDocument>({
+      name: 'scheduling_stacks',
+      indexes: stackIndexes,
+      listed: [...listedStackPaths, parentPath],
+    }),
     store.collection<ResourceDocument>({
       name: 'scheduling_resources',
       // The two by status are for metrics: complete resources, of which there are many, are in neither of them.

@@ -10,7 +10,8 @@ import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { openProperties, openProperty } from '@anneal/runtime/secrets/open.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import type { SchedulingCollections } from '../collections.ts';
+import type { RowValue } from '@anneal/store/port.ts';
+import { parentPath, type SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import { targetOf } from '../shard/target.ts';
 import { createConfigurations } from './configuration.ts';
@@ -171,13 +172,14 @@ async function countOutside(
   { stacks, resources }: SchedulingCollections,
   { id, root }: { id: string; root: string },
 ): Promise<number> {
-  const tree = await stacks.find({ where: { root } });
-  const around = new Map(tree.map((stack) => [stack.id, stack.parent?.stack_id]));
+  // Rows, because the documents of a large tree are megabytes.
+  const tree = await stacks.rows({ where: { root } }, [parentPath, 'deleted_at']);
+  const around = new Map(tree.map((row) => [row.id, row.values[parentPath]]));
   const isInside = (stack: string): boolean => {
-    for (let at: string | undefined = stack; at !== undefined; at = around.get(at)) if (at === id) return true;
+    for (let at: RowValue | undefined = stack; typeof at === 'string'; at = around.get(at)) if (at === id) return true;
     return false;
   };
-  const outside = tree.filter((stack) => stack.deleted_at === null && !isInside(stack.id)).map((stack) => stack.id);
+  const outside = tree.flatMap((row) => (row.values['deleted_at'] === null && !isInside(row.id) ? [row.id] : []));
   if (outside.length === 0) return 0;
   return resources.count({ stack_id: { in: outside } });
 }
