@@ -188,6 +188,8 @@ interface EventFacts extends Pick<
 export interface Changes {
   stack: StackDocument;
   readonly resources: Map<string, ResourceDocument>;
+  /** The changed and removed resources as they were before the step; undefined for those that it added. */
+  readonly before: Map<string, ResourceDocument | undefined>;
   /** Ids of removed resources, with the version that the store has of each. */
   readonly removed: Map<string, number>;
   readonly events: EventRecord[];

@@ -92,6 +92,22 @@ export function loadState(documents: {
   return state;
 }
 
+/**
+ * Call it before a step that may not count. The result makes the state of before from the documents that the step
+ * changed, so that the next try reads nothing; the indexes are built again, as after loading.
+ */
+export function undoOf(state: State): (changed: ReadonlyMap<string, ResourceDocument | undefined>) => State {
+  const { stack, plan, complete } = state;
+  return (changed) => {
+    const resources = new Map(state.resources);
+    for (const [id, before] of changed) {
+      if (before) resources.set(id, before);
+      else resources.delete(id);
+    }
+    return { ...loadState({ stack, resources: resources.values(), plan }), plan, complete };
+  };
+}
+
 /** Replaces the earlier version of a document, and updates the indexes. */
 export function putResource(state: State, resource: ResourceDocument): void {
   const before = state.resources.get(resource.id);

@@ -45,6 +45,7 @@ export function beginTransaction(state: State, tools: Tools): Transaction {
     changes: {
       stack: state.stack,
       resources: new Map(),
+      before: new Map(),
       removed: new Map(),
       events: [],
       effects: [],
@@ -98,9 +99,14 @@ function tick(transaction: Transaction): number {
   return changeStack(transaction, { clock: transaction.state.stack.clock + 1 }).clock;
 }
 
+function keep({ state, changes }: Transaction, id: string): void {
+  if (!changes.before.has(id)) changes.before.set(id, state.resources.get(id));
+}
+
 /** Adds a document. */
 export function insertResource(transaction: Transaction, resource: ResourceDocument): void {
   disturb(transaction);
+  keep(transaction, resource.id);
   putResource(transaction.state, resource);
   transaction.changes.resources.set(resource.id, resource);
 }
@@ -118,6 +124,7 @@ export function changeResource(
   const before = state.resources.get(id);
   if (!before) throw new Error(`no resource ${id}`);
   disturb(transaction);
+  keep(transaction, id);
   const shows =
     (patch.attributes !== undefined && !sameJson(patch.attributes, before.attributes)) ||
     (patch.physical_id !== undefined && patch.physical_id !== before.physical_id);
@@ -143,6 +150,7 @@ export function removeResource(transaction: Transaction, id: string): void {
   const resource = state.resources.get(id);
   if (!resource) return;
   disturb(transaction);
+  keep(transaction, id);
   const stored = changes.resources.has(id) ? resource.version - 1 : resource.version;
   changes.resources.delete(id);
   if (stored > 0) changes.removed.set(id, stored);

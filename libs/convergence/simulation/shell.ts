@@ -6,7 +6,7 @@
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { Changes, Effect, Input, Outcome, Tools } from '../protocol.ts';
 import type { ResourceDocument, StackDocument } from '../documents.ts';
-import type { State } from '../state.ts';
+import { type State, undoOf } from '../state.ts';
 import type { Discarded } from './checks/repeats.ts';
 import type { SimulatedMoment, Try } from './tries.ts';
 
@@ -88,6 +88,7 @@ function wholeOf([first, ...more]: readonly Outcome[]): Outcome {
     changes: {
       stack: all.at(-1)?.stack ?? first.changes.stack,
       resources: new Map(all.flatMap(({ resources }) => [...resources])),
+      before: new Map(all.toReversed().flatMap(({ before }) => [...before])),
       removed: new Map(all.flatMap(({ removed }) => [...removed])),
       events: all.flatMap(({ events }) => events),
       effects: all.flatMap(({ effects }) => effects),
@@ -147,19 +148,32 @@ export function createShell(ports: ShellPorts, stack: StackDocument): Shell {
     return cached;
   };
 
+  /** The state after a step was undone. @throws Error when it is not that of the store */
+  const asStored = (undone: State): State => {
+    const read = ports.inSomeOrder([...resources.values()]);
+    const isSame =
+      JSON.stringify(undone.stack) === JSON.stringify(stored.stack) &&
+      undone.resources.size === read.length &&
+      read.every((resource) => JSON.stringify(undone.resources.get(resource.id)) === JSON.stringify(resource));
+    if (!isSame) throw new Error(`an undone step left its traces in ${stored.stack.id}`);
+    return undone;
+  };
+
   /** Loads the stack and steps it, and does so again while the try does not count. */
   const stepOnce = (inputs: readonly Input[]): Outcome => {
     const moment = ports.moment();
     const discarded: Discarded[] = [];
     for (;;) {
-      const isFresh = cached === undefined;
+      const isFresh = cached === undefined || discarded.length > 0;
       const state = load();
       const before = state.stack;
+      const undo = undoOf(state);
       const attempt = ports.begin(moment);
       const outcome = core.step(state, inputs, attempt.tools);
       const fate = attempt.fate();
       if (fate !== 'counts') {
-        cached = undefined;
+        // The next try begins in memory or from the store.
+        cached = discarded.length % 2 === 0 ? asStored(undo(outcome.changes.before)) : undefined;
         discarded.push({ state, outcome, isWhole: fate === 'repeated', isFresh });
         continue;
       }

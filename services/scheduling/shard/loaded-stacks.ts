@@ -43,6 +43,11 @@ export class LoadedStacks {
     return loaded;
   }
 
+  /** Replaces the state of a stack that is loaded. */
+  put(stackId: string, loaded: LoadedStack): void {
+    if (this.#loaded.has(stackId)) this.#loaded.set(stackId, loaded);
+  }
+
   discard(stackId: string): void {
     this.#loaded.delete(stackId);
   }

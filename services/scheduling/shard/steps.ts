@@ -23,7 +23,7 @@ import {
 } from '@anneal/contracts/calls/scheduling.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Input, Outcome } from '@anneal/convergence/protocol.ts';
-import type { State } from '@anneal/convergence/state.ts';
+import { type State, undoOf } from '@anneal/convergence/state.ts';
 import { step } from '@anneal/convergence/step.ts';
 import type { z } from 'zod';
 import { faultPoint } from '@anneal/runtime/fault.ts';
@@ -63,7 +63,15 @@ export interface StackStepOptions extends LoadOptions {
 /** The errors of refused messages, by message id. */
 type Refusals = Map<string, AnnealError>;
 
+/** What the tries of one step share: the moment, and the inputs of its messages, some of which were compiled. */
+interface Tries extends StepMoment {
+  /** By message and version of the stack. */
+  readonly inputs: Map<string, Input | undefined>;
+}
+
 export class StackSteps {
+  /** Errors that end a try whose step was undone. */
+  readonly #undone = new WeakSet<Error>();
   readonly loaded: LoadedStacks;
   readonly #options: StackStepOptions;
 
@@ -86,26 +94,27 @@ export class StackSteps {
     }
   }
 
-  #atOneMoment<T>(stackId: string, work: (moment: StepMoment) => Promise<T>): Promise<T> {
+  #atOneMoment<T>(stackId: string, work: (tries: Tries) => Promise<T>): Promise<T> {
     // Use one moment for all tries: a worker's result is found by the data that its evaluation read, which may include
     // times.
-    const moment = { now: this.#options.context.now().getTime(), entropy: randomBytes(32), sources: new Map() };
+    const now = this.#options.context.now().getTime();
+    const tries: Tries = { now, entropy: randomBytes(32), sources: new Map(), inputs: new Map() };
     return this.#options.heavy.trying(async () => {
       for (;;) {
         try {
-          return await work(moment);
+          return await work(tries);
         } catch (error) {
           // The state in memory may contain a step that was not recorded.
-          this.loaded.discard(stackId);
+          if (!(error instanceof Error && this.#undone.has(error))) this.loaded.discard(stackId);
           if (!(error instanceof NeedsSources)) throw error;
-          await this.#options.sourceReader.readInto(moment.sources, error.hashes);
+          await this.#options.sourceReader.readInto(tries.sources, error.hashes);
         }
       }
     });
   }
 
   /** Takes the arrivals in one step. True when the step is partial. */
-  async #begin(stackId: string, arrivals: readonly Arrival[], moment: StepMoment): Promise<boolean> {
+  async #begin(stackId: string, arrivals: readonly Arrival[], moment: Tries): Promise<boolean> {
     const messages = arrivals.flatMap((arrival) => (arrival.kind === 'message' ? [arrival.message] : []));
     const refusals = await this.#admit(messages);
     // A refused creation has no stack to load.
@@ -121,7 +130,7 @@ export class StackSteps {
       );
       return false;
     }
-    const inputs = await this.#inputsOf(stack, { messages, refusals, now: moment.now });
+    const inputs = await this.#inputsOf(stack, { messages, refusals, tries: moment });
     for (const arrival of arrivals) {
       const input = arrival.kind === 'died' ? inputOfDeath(arrival.died, stack.state) : undefined;
       if (input) inputs.push(input);
@@ -163,13 +172,13 @@ export class StackSteps {
   /** The inputs of the core; adds the messages that are refused to the refusals. */
   async #inputsOf(
     stack: LoadedStack,
-    { messages, refusals, now }: { messages: readonly Envelope[]; refusals: Refusals; now: number },
+    { messages, refusals, tries }: { messages: readonly Envelope[]; refusals: Refusals; tries: Tries },
   ): Promise<Input[]> {
     const inputs: Input[] = [];
     for (const message of messages) {
       if (refusals.has(message.id)) continue;
       try {
-        const input = await this.#inputOf(stack, message, now);
+        const input = await this.#inputOf(stack, message, tries);
         if (input) inputs.push(input);
       } catch (error) {
         if (!(error instanceof AnnealError) || error.kind === 'retry') throw error;
@@ -180,8 +189,10 @@ export class StackSteps {
     return inputs;
   }
 
-  async #inputOf(stack: LoadedStack, message: Envelope, now: number): Promise<Input | undefined> {
+  async #inputOf(stack: LoadedStack, message: Envelope, { now, inputs }: Tries): Promise<Input | undefined> {
     const { state } = stack;
+    const key = `${message.id} ${state.stack.version}`;
+    if (inputs.has(key)) return inputs.get(key);
     const tooMany = await refuseExcess(this.#options, message, state);
     if (tooMany) throw tooMany;
     const route = routeOf(message);
@@ -191,7 +202,10 @@ export class StackSteps {
     }
     const { adjust, collections, context, intake, plans, providers } = this.#options;
     const { snapshots } = collections;
-    return toInput({ message, state, plans, snapshots, intake, adjust, now, providers, secrets: context.secrets });
+    const { secrets } = context;
+    const input = await toInput({ message, state, plans, snapshots, intake, adjust, now, providers, secrets });
+    inputs.set(key, input);
+    return input;
   }
 
   /** StackSteps, records and carries out. */
@@ -203,10 +217,15 @@ export class StackSteps {
     const { journal, state } = stack;
     const before = state.stack;
     const tools = toolsAt(moment);
+    const undo = undoOf(state);
     const outcome = step(state, inputs, tools);
-    if (tools.unread.size > 0) throw new NeedsSources([...tools.unread]);
-    if (tools.unresolved.length > 0) throw new NeedsWorker(tools.unresolved);
     const { changes } = outcome;
+    if (tools.unread.size > 0 || tools.unresolved.length > 0) {
+      this.loaded.put(before.id, { state: undo(changes.before), journal });
+      const error = tools.unread.size > 0 ? new NeedsSources([...tools.unread]) : new NeedsWorker(tools.unresolved);
+      this.#undone.add(error);
+      throw error;
+    }
     if (!changes.dirty) return outcome;
     state.stack = changes.stack = await withSizes(before, state, contents);
     const record = recordOf(changes, {
