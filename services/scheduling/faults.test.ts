@@ -63,7 +63,8 @@ describe.each(points)('a process that dies at %s', (point) => {
     const id = harness.context.newId();
     await harness.create('s', plan('x'), { id }).catch(() => undefined);
     expect(await harness.settled(id)).toMatchObject({ action: 'CREATE', status: 'COMPLETE' });
-    expect(left).toBeLessThan(0);
+    // A reader sees the complete stack before the process passes the last of these points.
+    await eventually(() => (left < 0 ? true : undefined), { last: () => left });
     await harness.update(id, plan('y'));
     expect(await harness.settled(id)).toMatchObject({ action: 'UPDATE', status: 'COMPLETE' });
     const { resources } = await harness.ask(stackResources, { project, stack: id, detail: true });
