@@ -42,7 +42,7 @@ export class Feed {
           item.bytes = this.#database.bytesOf(item.seq);
           item.valid = false;
         }
-        if (item.fresh && !lane.ordered) mark = item.seq;
+        if (item.fresh && !lane.holdsBack) mark = Math.max(mark, item.seq);
         else this.#database.write('UPDATE messages SET leased = 1 WHERE seq = ?', item.seq);
       }
       item.fresh = false;

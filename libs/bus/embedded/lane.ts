@@ -90,6 +90,11 @@ export class Lane {
     return this.#questions.size;
   }
 
+  /** True while items that were not offered yet wait for their subject, so that the offers are not in the order of `seq`. */
+  get holdsBack(): boolean {
+    return this.#heldBack > 0;
+  }
+
   /** True when rows must be read before the next offer. A subject that is stuck must not fill the memory. */
   get hungry(): boolean {
     return !this.complete && this.#ready.size === 0 && this.#heldBack < memoryLimit && this.hasRoom;
