@@ -2,7 +2,7 @@ import { hostEvent } from '@anneal/contracts/events.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
-import type { BulkOperation, Collection, CollectionDefinition, Document, Store } from '@anneal/store/port.ts';
+import type { BulkOperation, Collection, CollectionDefinition, Document, Query, Store } from '@anneal/store/port.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { EventLog, type EventDocument } from './event-log.ts';
 
@@ -11,6 +11,8 @@ let context: TestContext;
 let failure: (ids: readonly string[]) => Error | undefined;
 let writes: string[][];
 let failures: unknown[];
+/** How many documents were read. */
+let read: number;
 let log: EventLog;
 
 const withFailures = (store: Store): Store => ({
@@ -18,6 +20,11 @@ const withFailures = (store: Store): Store => ({
   collection: async <T extends Document>(definition: CollectionDefinition): Promise<Collection<T>> => {
     const collection = await store.collection<T>(definition);
     return Object.assign(collection, {
+      find: ((find) => async (query: Query) => {
+        const found = await find(query);
+        read += found.length;
+        return found;
+      })(collection.find.bind(collection)),
       bulk: ((bulk) => (operations: readonly BulkOperation<T>[]) => {
         const ids = operations.flatMap((each) => (each.kind === 'insert' ? [each.document.id] : []));
         const error = failure(ids);
@@ -33,6 +40,7 @@ beforeEach(async () => {
   failure = () => undefined;
   writes = [];
   failures = [];
+  read = 0;
   log = await EventLog.open({
     store: withFailures(context.store),
     keep: 1000,
@@ -53,12 +61,13 @@ const append = (id: string): Promise<void> => {
   const data = { origin: unknownOrigin(), host_id: 'h', name: 'h', status: 'up' as const, facts: {}, version: 1 };
   return log.append(context.mint(hostEvent.up, { id, subject: 'h', project: 'p', data }));
 };
+/** At most 2,000. */
 const stored = async (): Promise<string[]> => {
   const { events } = await log.read({
     project: 'p',
     after: 0,
     filter: { types: ['#'], subject_prefix: '' },
-    limit: 1000,
+    limit: 2000,
   });
   return events.map(({ id }: EventDocument) => id);
 };
@@ -95,6 +104,25 @@ it('L5: refuses what it cannot store when it stops', async () => {
   await eventually(() => (failures.length > 0 ? true : undefined), { what: 'a failed write' });
   await log.stop();
   expect(await outcome).toMatchObject({ code: 'Unavailable' });
+});
+
+it('reads one event, and no page, to find that none is too old', async () => {
+  await Promise.all(Array.from({ length: 900 }, (_, index) => append(`e${index}`)));
+  expect(read).toBeLessThan(5);
+});
+
+it('L4: removes the oldest events beyond the limit', async () => {
+  for (let page = 0; page < 3; page += 1) {
+    await Promise.all(Array.from({ length: 600 }, (_, index) => append(`e${page * 600 + index}`)));
+  }
+  const left = await eventually(
+    async () => {
+      const ids = await stored();
+      return ids[0] === 'e0' ? undefined : ids;
+    },
+    { what: 'removed events' },
+  );
+  expect(left.at(-1)).toBe('e1799');
 });
 
 it('reads backwards from an event, and nothing before one that the log has removed', async () => {

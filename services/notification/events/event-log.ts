@@ -370,10 +370,15 @@ export class EventLog {
     this.#trimmedAt = last;
     const { keep, keepMs, now } = this.#limits;
     const oldest = new Date(now() - keepMs).toISOString();
+    const isKept = ({ sequence, event }: EventDocument): boolean => sequence > last - keep && event.time >= oldest;
+    const first = (limit: number): Promise<EventDocument[]> =>
+      this.#events.find({ where: {}, orderBy: ['sequence'], limit });
     for (;;) {
-      const found = await this.#events.find({ where: {}, orderBy: ['sequence'], limit: readAtOnce });
+      // Mostly nothing is old: look at one event before reading hundreds.
+      if ((await first(1)).every(isKept)) return;
+      const found = await first(readAtOnce);
       // The log loses only its beginning, so an event that is too young keeps those behind it.
-      const end = found.findIndex(({ sequence, event }) => sequence > last - keep && event.time >= oldest);
+      const end = found.findIndex(isKept);
       const old = end < 0 ? found : found.slice(0, end);
       if (old.length === 0) return;
       await this.#onTrim(old); // L4
