@@ -5,7 +5,8 @@
  *    writers step from the same state, one loses. It discards its state and loads the stack again.
  * J2 The next process that loads the stack carries out an open record again, before anything else. Sends carry the same
  *    ids as the first time, and each document is written only over the version it was made from.
- * J3 A record is closed, and emptied, after its messages are sent, its documents written and its events published.
+ * J3 A record is closed, and emptied, after its messages are sent, its documents written and its events published. When
+ *    the step is partial, the record of the next step replaces it instead.
  */
 import type { Changes, Effect, EventRecord } from '@anneal/convergence/protocol.ts';
 import type { ExecutionDocument, TaskDocument } from '@anneal/convergence/workflow/documents.ts';

@@ -4,6 +4,7 @@ import { openStore } from '@anneal/store/open.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
+import { openSchedulingCollections } from '../collections.ts';
 import { literal, openHarness, planWith, resource } from '../testing/running-service.ts';
 
 const cleanups: (() => unknown)[] = [];
@@ -65,4 +66,25 @@ it('a create is refused for a name in use after one round trip to the store, and
   reset();
   await expect(harness.create('first', plan)).rejects.toMatchObject({ code: 'AlreadyExists' });
   expect(trips().length - 1, JSON.stringify(trips())).toBe(1);
+});
+
+it('J3: a create in several steps writes its journal once for each step, and once to close the last record', async () => {
+  const { store, reset, trips } = await countingStore(/^scheduling_(resources|journal)$/);
+  const context = await createTestContext({ name: 'scheduling', store });
+  cleanups.push(() => context.dispose());
+  const harness = await openHarness({ context });
+  cleanups.push(() => harness.service.stop());
+  const names = Array.from({ length: 600 }, (_, index) => `r${index}`);
+
+  reset();
+  const { id } = await harness.create('large', planWith(names.map((name) => resource(name, { value: literal(1) }))));
+  await harness.settled(id);
+  const calls = trips().flat();
+  const steps = calls.filter((call) => call === 'scheduling_resources.bulk').length;
+  expect(steps).toBeGreaterThan(2);
+  const writes = calls.filter((call) => /^scheduling_journal\.(insert|replace)$/.test(call)).length;
+  // A step that changes only the stack writes no resources.
+  expect(writes, JSON.stringify(calls)).toBeLessThanOrEqual(steps + 2);
+  const { journal } = await openSchedulingCollections(context.store);
+  expect(await journal.get(id)).toMatchObject({ open: false, record: null });
 });

@@ -1,8 +1,8 @@
 /**
  * StackSteps the stacks of one shard: takes the arrivals for a stack, steps the core, records, carries out, answers.
  *
- * H1 One step of a stack runs at a time; the next begins when the record of the last is closed. A step changes a bounded
- *    number of documents, so that it does not keep the event loop; the shell repeats it until nothing is ready.
+ * H1 One step of a stack runs at a time; the next begins when the record of the last is carried out. A step changes a
+ *    bounded number of documents, so that it does not keep the event loop; the shell repeats it until nothing is ready.
  * H2 Everything that is sent, written or answered is in a record first, and a message is only acknowledged after its
  *    record and after those of the steps that continue it.
  * H4 Input that changes nothing (a repeat, a late response) is acknowledged and leaves no record.
@@ -221,12 +221,17 @@ export class StackSteps {
     const outcome = step(state, inputs, tools);
     const { changes } = outcome;
     if (tools.unread.size > 0 || tools.unresolved.length > 0) {
+      // The record of a partial step before this one stays open for the next try.
       this.loaded.put(before.id, { state: undo(changes.before), journal });
       const error = tools.unread.size > 0 ? new NeedsSources([...tools.unread]) : new NeedsWorker(tools.unresolved);
       this.#undone.add(error);
       throw error;
     }
-    if (!changes.dirty) return outcome;
+    if (!changes.dirty) {
+      // The step before left its record to this one, which has none.
+      await this.#close(stack);
+      return outcome;
+    }
     state.stack = changes.stack = await withSizes(before, state, contents);
     const record = recordOf(changes, {
       time: new Date(moment.now).toISOString(),
@@ -238,9 +243,17 @@ export class StackSteps {
     const appended = await appendRecord(collections.journal, journal, { stackId: before.id, shard, record });
     if (!appended) throw new AnnealError('Unavailable', `Another writer changed stack ${before.id}; reading it again.`);
     await performRecord(this.#options, { record, shard, stored: state.resources });
-    stack.journal = await closeRecord(collections.journal, appended);
-    if (!stack.journal) this.loaded.discard(before.id);
+    stack.journal = appended;
+    // The record of the next step takes its place, which closes it, too.
+    if (!outcome.isPartial) await this.#close(stack);
     return outcome;
+  }
+
+  /** Closes the record of the last step, in which everything is carried out. Does nothing for a closed one. */
+  async #close(stack: LoadedStack): Promise<void> {
+    if (!stack.journal?.open) return;
+    stack.journal = await closeRecord(this.#options.collections.journal, stack.journal);
+    if (!stack.journal) this.loaded.discard(stack.state.stack.id);
   }
 
   #sendAgain({ state }: LoadedStack, route: StackRoute, { id, correlationid }: Envelope): Promise<void> {
