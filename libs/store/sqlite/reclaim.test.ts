@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Document, Store } from '../port.ts';
 import { Reclaimer } from './reclaim.ts';
 import { openSqliteStore } from './store.ts';
@@ -59,6 +59,39 @@ it('a store file of an older version shrinks after its next opening', async () =
   const collection = await (store as Store).collection<Thing>(things);
   await collection.bulk(ids.map((id) => ({ kind: 'remove' as const, id })));
   await eventually(() => size() < 8_000_000 || undefined, { what: 'a small file', last: size, within: 30_000 });
+});
+
+it('V3: returns no pages that were needed again within some seconds', async () => {
+  vi.useFakeTimers();
+  const db = new DatabaseSync(file);
+  try {
+    db.exec('PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; CREATE TABLE filler (text TEXT)');
+    const insert = db.prepare('INSERT INTO filler VALUES (?)');
+    const fillUp = (): void => {
+      for (let index = 0; index < 12; index += 1) insert.run(text);
+    };
+    const pages = (): number => Number(db.prepare('PRAGMA page_count').get()?.['page_count']);
+    fillUp();
+    const full = pages();
+    const reclaimer = new Reclaimer(db, { patienceMs: 100 });
+    for (let round = 0; round < 10; round += 1) {
+      db.exec('DELETE FROM filler');
+      reclaimer.look();
+      vi.advanceTimersByTime(1500);
+      fillUp();
+      reclaimer.look();
+      vi.advanceTimersByTime(1500);
+      expect(pages()).toBe(full);
+    }
+    db.exec('DELETE FROM filler');
+    reclaimer.look();
+    vi.advanceTimersByTime(15_000);
+    expect(pages()).toBeLessThan(full / 2);
+    reclaimer.stop();
+  } finally {
+    db.close();
+    vi.useRealTimers();
+  }
 });
 
 it('V1: returns few pages between two checkpoints, so that no checkpoint waits long for the disk', async () => {

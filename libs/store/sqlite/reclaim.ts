@@ -4,7 +4,8 @@
  * V1 A step moves at most 64 pages, and a checkpoint copies about 256, so that other work waits for some milliseconds
  *    at most.
  * V2 Steps never wait for a lock: while another process writes, the next look comes later.
- * V3 A few free pages stay in the file, because the next writes need them.
+ * V3 A few free pages stay in the file, because the next writes need them. So do those that were not free all the time
+ *    for some seconds: a large deletion is often followed by a large creation.
  */
 import type { DatabaseSync } from 'node:sqlite';
 
@@ -19,6 +20,8 @@ const pagesAStep = 64;
 const stepsToCheckpoint = 4;
 const pauseMs = 10;
 const lookMs = 1000;
+/** Pages that were free at so many looks in a row are returned. */
+const spareLooks = 5;
 /** How much of an older file is copied when it is opened, in pages. The copy takes a second or two. */
 const mostCopied = 65_536;
 
@@ -28,6 +31,11 @@ export class Reclaimer {
   readonly #patienceMs: number;
   #timer: NodeJS.Timeout | undefined;
   #steps = 0;
+  #looks = 0;
+  /** The fewest free pages of the latest looks: so many are to spare. */
+  #spare = Infinity;
+  /** The free pages that this run leaves in the file. */
+  #left = 0;
 
   /** `patienceMs`: how long the connection waits for locks otherwise. */
   constructor(db: DatabaseSync, { patienceMs }: { patienceMs: number }) {
@@ -46,8 +54,17 @@ export class Reclaimer {
 
   #begin(): void {
     this.#timer = undefined;
-    if (this.#db.isTransaction || freePages(this.#db) < worthwhilePages) return;
+    if (this.#db.isTransaction) return this.look();
+    const free = freePages(this.#db);
+    this.#spare = Math.min(this.#spare, free);
+    this.#looks += 1;
+    if (free >= worthwhilePages && this.#looks < spareLooks) return this.look();
+    const spare = this.#spare;
+    this.#looks = 0;
+    this.#spare = Infinity;
+    if (spare < worthwhilePages) return free < worthwhilePages ? undefined : this.look();
     this.#steps = 0;
+    this.#left = Math.max(keptPages, free - spare);
     this.#step();
   }
 
@@ -59,9 +76,9 @@ export class Reclaimer {
       this.#steps += 1;
       const left = freePages(this.#db);
       // The last step empties the log, which may be large after the deletion.
-      if (left <= keptPages) this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      if (left <= this.#left) this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       else if (this.#steps % stepsToCheckpoint === 0) this.#db.exec('PRAGMA wal_checkpoint(PASSIVE)');
-      if (left > keptPages) this.#timer = setTimeout(() => this.#step(), pauseMs).unref();
+      if (left > this.#left) this.#timer = setTimeout(() => this.#step(), pauseMs).unref();
     } catch {
       // Another process writes, or the disk is full: the next write looks again.
     } finally {
