@@ -35,8 +35,11 @@ export interface Packet {
   readonly type: string;
   /** Events of one subject are delivered in order. */
   readonly subject?: string | undefined;
-  /** The attributes of an event, which its message has as headers too, for listeners outside Anneal. */
-  readonly attributes?: Readonly<Record<string, string>>;
+  /**
+   * The attributes of an event, for an adapter whose messages have them as headers too, which listeners outside Anneal
+   * read.
+   */
+  readonly attributes?: () => Readonly<Record<string, string>>;
   readonly bytes: string | Uint8Array;
   /**
    * This process has validated the bytes. An adapter may pass this on with the same bytes while they are in memory, and

@@ -17,6 +17,8 @@ import {
 import { AnnealError, type ErrorCode, type Mistake } from '@anneal/contracts/errors.ts';
 import { cloudEventAttributes } from '@anneal/contracts/event-headers.ts';
 import { isLargeJson, readJson, writeJson } from '@anneal/contracts/slices/json-slices.ts';
+import { isObject } from '@anneal/contracts/json.ts';
+import { createQuickCheck, type QuickCheck } from '@anneal/contracts/quick-check.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 import type { ClaimChecks, Destination } from './send/claim-checks.ts';
 import type { z } from 'zod';
@@ -57,15 +59,28 @@ export function createCodec(options: {
 }): Codec {
   const { registry, blobs, claimChecks } = options;
   const isPlainEnvelope = createEnvelopeCheck();
+  const readEnvelope = (bytes: string | Uint8Array): Envelope => {
+    const parsed = parseJson(typeof bytes === 'string' ? bytes : readText(bytes));
+    return isObject(parsed) && isPlainEnvelope(parsed as unknown as Envelope)
+      ? (parsed as unknown as Envelope)
+      : validEnvelope(parsed);
+  };
   const answered = new Map(
     [...registry.values()].filter(({ kind }) => kind === 'call').map(({ type }) => [answerType(type), answerSchema]),
   );
   const schemaOf = (type: string): z.ZodType | undefined => registry.get(type)?.data ?? answered.get(type);
+  const checks = new Map<string, QuickCheck>();
+  const checkOf = (type: string, schema: z.ZodType): QuickCheck => {
+    let check = checks.get(type);
+    if (!check) checks.set(type, (check = createQuickCheck(schema)));
+    return check;
+  };
 
   /** The data after validation: defaults filled in, unknown fields dropped. */
   const validated = (message: Envelope, code: ErrorCode): unknown => {
     const schema = schemaOf(message.type);
     if (!schema) throw new AnnealError(code, `There is no message type ${message.type}.`);
+    if (checkOf(message.type, schema)(message.data)) return message.data;
     const parsed = schema.safeParse(message.data);
     if (!parsed.success) throw refused(code, `The data of ${message.type}`, issuesIn('data', parsed.error));
     return parsed.data;
@@ -141,7 +156,7 @@ export function createCodec(options: {
 const headOf = (message: Omit<Envelope, 'data'>, { kind }: Destination): Omit<Packet, 'bytes'> => {
   const { id, type, subject } = message;
   return kind === 'event'
-    ? { id, type, subject, attributes: cloudEventAttributes({ ...message, data: undefined }) }
+    ? { id, type, subject, attributes: () => cloudEventAttributes({ ...message, data: undefined }) }
     : { id, type, subject };
 };
 
@@ -155,8 +170,8 @@ function sendable(message: Envelope): Envelope {
 const isOver = (text: string): boolean =>
   text.length > claimCheckBytes || (text.length * 3 > claimCheckBytes && Buffer.byteLength(text) > claimCheckBytes);
 
-function readEnvelope(bytes: string | Uint8Array): Envelope {
-  const parsed = envelopeSchema.safeParse(parseJson(typeof bytes === 'string' ? bytes : readText(bytes)));
+function validEnvelope(given: unknown): Envelope {
+  const parsed = envelopeSchema.safeParse(given);
   if (!parsed.success) throw refused('InvalidMessage', 'The envelope', parsed.error.issues);
   return { ...parsed.data, data: parsed.data.data };
 }

@@ -148,13 +148,13 @@ export class NatsBroker implements Broker {
   async publish(packets: readonly Packet[]): Promise<void> {
     const { names } = this.#connection;
     await Promise.all(
-      packets.map(({ id, type, subject, attributes = {}, bytes }) =>
+      packets.map(({ id, type, subject, attributes, bytes }) =>
         this.#publisher.publish({
           ...(id !== undefined && { id }),
           subject: names.eventSubject(type),
           bytes,
           headers: {
-            ...ceHeaders(attributes),
+            ...ceHeaders(attributes?.() ?? {}),
             ...structured,
             ...(subject !== undefined && { [subjectHeader]: encodeURIComponent(subject) }),
           },

@@ -55,7 +55,7 @@ export class Letters {
         persistent: true,
         contentType,
         messageId: packet.id ?? this.#id(),
-        headers: { ...amqpProperties(packet.attributes ?? {}), ...this.#headers(packet.subject) },
+        headers: { ...amqpProperties(packet.attributes?.() ?? {}), ...this.#headers(packet.subject) },
       },
     };
   }

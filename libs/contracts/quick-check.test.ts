@@ -1,0 +1,100 @@
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { nodeEvent, resourceEvent } from './events.ts';
+import { json, jsonObject } from './json.ts';
+import { unknownOrigin } from './origin.ts';
+import { createQuickCheck } from './quick-check.ts';
+import { registry } from './registry.ts';
+
+const values: unknown[] = [
+  undefined,
+  null,
+  true,
+  0,
+  1.5,
+  Number.NaN,
+  2 ** 60,
+  '',
+  'up',
+  'https://anneal.dev',
+  [],
+  ['a'],
+  [1, 'a'],
+  {},
+  { a: 1 },
+  { a: 'x' },
+  { a: 'x', b: undefined },
+  { a: 'x', b: { a: 'x' } },
+  { a: 'x', more: 1 },
+  new Date(0),
+  () => 1,
+];
+const inner = z.object({ a: z.string() });
+const schemas: Record<string, z.ZodType> = {
+  string: z.string(),
+  'non-empty string': z.string().min(1),
+  url: z.url(),
+  time: z.iso.datetime(),
+  number: z.number(),
+  integer: z.number().int(),
+  'positive integer': z.number().int().positive(),
+  boolean: z.boolean(),
+  enum: z.enum(['up', 'down']),
+  literal: z.literal(['up', null]),
+  nullable: z.string().nullable(),
+  optional: z.string().optional(),
+  default: z.string().default('x'),
+  array: z.array(z.string()),
+  'short array': z.array(z.string()).max(0),
+  object: inner,
+  'object with optional members': z.object({ a: z.string(), b: inner.optional(), c: z.string().default('c') }),
+  'strict object': z.strictObject({ a: z.string() }),
+  'loose object': z.looseObject({ a: z.string() }),
+  'object with a rule': inner.refine(({ a }) => a !== 'x'),
+  transformed: z.string().transform((text) => `${text}!`),
+  'object with a transformed member': z.object({ a: z.string().trim() }),
+  record: z.record(z.string(), z.number()),
+  union: z.union([z.string(), z.number()]),
+  json,
+  jsonObject,
+};
+
+it.each(Object.entries(schemas))('accepts only what the schema returns without a change: %s', (_, schema) => {
+  const check = createQuickCheck(schema);
+  for (const value of values) {
+    if (!check(value)) continue;
+    const parsed = schema.safeParse(value);
+    expect(parsed).toMatchObject({ success: true });
+    expect(parsed.data).toEqual(value);
+  }
+});
+
+const resource = {
+  origin: { ...unknownOrigin(), root: { stack_id: 's', stack_name: 'web' }, tags: ['a'] },
+  stack_id: 's',
+  stack_name: 'web',
+  action: 'CREATE',
+  status: 'COMPLETE',
+  reason: '',
+  version: 3,
+  resource_id: 'r',
+  resource_name: 'server',
+  resource_type: 'OS::Heat::Value',
+  physical_id: null,
+  seconds: 0.5,
+};
+
+it('accepts an event of a resource, which are the most', () => {
+  const check = createQuickCheck(resourceEvent['create.completed'].data);
+  expect(check(resource)).toBe(true);
+  expect(check({ ...resource, version: '3' })).toBe(false);
+  expect(check({ ...resource, more: 1 })).toBe(false);
+  const { origin: _, ...without } = resource;
+  expect(check(without)).toBe(false);
+  expect(check({ ...resource, origin: { ...resource.origin, more: 1 } })).toBe(false);
+});
+
+it('leaves data with a member that it cannot judge to the schema', () => {
+  expect(createQuickCheck(nodeEvent.enrolled.data)({})).toBe(false);
+  for (const { data } of registry.values()) expect(createQuickCheck(data)(Symbol('no data'))).toBe(false);
+});
