@@ -46,7 +46,8 @@ export function compile({ limits, work = new EvaluationWork(limits), ...options 
     return {
       plan: eventSinks.length > 0 ? { ...body.plan, event_sinks: [...eventSinks] } : body.plan,
       environment: front.environment.merged,
-      template: templateJson(front.read),
+      // A template that came as an object is exact already.
+      template: typeof options.template === 'string' ? templateJson(front.read) : options.template,
       hiddenInside,
       warnings: mistakes.warnings(),
     };

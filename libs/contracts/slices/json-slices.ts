@@ -7,8 +7,8 @@ import { Pace } from './pace.ts';
 /** Values (and 64 characters of text each count as one) that are written or read without a cut: about a millisecond. */
 const uncut = 4000;
 const charactersOfOne = 64;
-/** A line is a part of a value that is read at once. */
-const charactersOfLine = 32 * 1024;
+/** A line is a part of a value that is read at once: at most some 32,000 characters, unless one member has more. */
+const valuesOfLine = 500;
 /** A text below this is read at once. */
 export const charactersUncut = 256 * 1024;
 
@@ -53,7 +53,7 @@ export async function writeJson(value: unknown, pace: Pace = new Pace()): Promis
 /** The lines of {@link writeJson}, for a writer that needs no text of all of them. */
 export const linesOfJson = (value: unknown): Generator<string> => linesOf('', value);
 
-/** Each member begins with its comma. Small members share a line, because a line costs more than their text. */
+/** Each member begins with its comma. Small members share a line, and are written together, because a call costs more than their text. */
 function* linesOf(before: string, value: unknown): Generator<string> {
   if (typeof value !== 'object' || value === null || 'toJSON' in value || !isLargeJson(value)) {
     yield before + JSON.stringify(value);
@@ -61,25 +61,32 @@ function* linesOf(before: string, value: unknown): Generator<string> {
   }
   const isList = Array.isArray(value);
   yield before + (isList ? '[' : '{');
-  let line = '';
+  let line: Container = isList ? [] : {};
+  let size = 0;
   let comma = '';
+  const ended = (): string => {
+    const text = comma + JSON.stringify(line).slice(1, -1);
+    line = isList ? [] : {};
+    size = 0;
+    comma = ',';
+    return text;
+  };
   for (const key of isList ? value.keys() : Object.keys(value)) {
     const member: unknown = (value as Readonly<Record<string | number, unknown>>)[key];
     if (member === undefined && !isList) continue;
-    const start = isList ? comma : `${comma}${JSON.stringify(key)}:`;
-    comma = ',';
-    if (isLargeJson(member)) {
-      if (line !== '') yield line;
-      line = '';
-      yield* linesOf(start, member);
+    const rest = left(member, uncut);
+    if (rest < 0) {
+      if (size > 0) yield ended();
+      yield* linesOf(isList ? comma : `${comma}${JSON.stringify(key)}:`, member);
+      comma = ',';
       continue;
     }
-    line += start + JSON.stringify(member ?? null);
-    if (line.length < charactersOfLine) continue;
-    yield line;
-    line = '';
+    if (Array.isArray(line)) line.push(member);
+    else define(line, key as string, member);
+    size += uncut - rest;
+    if (size >= valuesOfLine) yield ended();
   }
-  if (line !== '') yield line;
+  if (size > 0) yield ended();
   yield isList ? ']' : '}';
 }
 

@@ -1,5 +1,5 @@
 /** Digests of a plan's resources, to see that a resource has not changed without evaluating it. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import { referencesOf } from '../resources/references.ts';
 
@@ -31,7 +31,7 @@ function digestOf(resource: PlanResource, plan: Plan, texts: Map<string, string>
   });
   const written = [named.map(([name, value]) => [name, bare(value)]), others.map((each) => each && bare(each))];
   const text = `${JSON.stringify([plan.template_version, rest, written]).slice(0, -1)},[${parameters.join(',')}]]`;
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text);
 }
 
 /** Strips the positions in the template, because they move whenever a line is added above. */

@@ -29,17 +29,20 @@ const looksInteger = (name: string): boolean => {
  * Keeps the given order. A repeated key keeps its position and takes the last value. `__proto__` is an ordinary key.
  */
 export function toRecord<T>(entries: Iterable<readonly [string, T]>): Record<string, T> {
-  const pairs = Array.isArray(entries) ? (entries as (readonly [string, T])[]) : [...entries];
-  return pairs.some(([name]) => looksInteger(name)) ? exactRecord(pairs) : Object.fromEntries(pairs);
+  const pairs = [...entries];
+  return pairs.some(([name]) => looksInteger(name)) ? keyedRecord(pairs) : Object.fromEntries(pairs);
 }
 
 /** Builds as {@link toRecord} does, with keys that may be other than text. */
 export function exactRecord<T>(entries: Iterable<readonly [ExactKey, T]>): Record<string, T> {
   const pairs = [...entries];
-  // Such names keep their order and their form.
-  if (pairs.every(([name]) => typeof name === 'string' && !looksInteger(name))) {
-    return Object.fromEntries(pairs as (readonly [string, T])[]);
-  }
+  return pairs.every(([key]) => typeof key === 'string' && !looksInteger(key))
+    ? Object.fromEntries(pairs)
+    : keyedRecord(pairs);
+}
+
+/** For keys that an object would move or turn to text. */
+function keyedRecord<T>(entries: readonly (readonly [ExactKey, T])[]): Record<string, T> {
   const found = new Map<string, { key: ExactKey; value: T }>();
   for (const [key, value] of pairs) {
     const name = keyText(key);

@@ -56,15 +56,19 @@ const charactersOfTurn = 256 * 1024;
  */
 const deepest = 500;
 
+const [quote, backslash, list, map, listEnd, mapEnd] = Array.from('"\\[{]}', (character) => character.charCodeAt(0));
+
+/** Compares codes, because a text for each character of a long body costs as much as parsing it. */
 function isTooDeep(text: string): boolean {
   let depth = 0;
   let quoted = false;
   for (let index = 0; index < text.length; index += 1) {
-    const character = text[index];
-    if (quoted && character === '\\') index += 1;
-    else if (character === '"') quoted = !quoted;
-    else if (!quoted && (character === '[' || character === '{')) depth += 1;
-    else if (!quoted && (character === ']' || character === '}')) depth -= 1;
+    const code = text.charCodeAt(index);
+    if (code === quote) quoted = !quoted;
+    else if (quoted) {
+      if (code === backslash) index += 1;
+    } else if (code === list || code === map) depth += 1;
+    else if (code === listEnd || code === mapEnd) depth -= 1;
     if (depth > deepest) return true;
   }
   return false;
