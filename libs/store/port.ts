@@ -26,6 +26,11 @@ export interface IndexDefinition {
    * serves only queries that ask for such documents, and costs the others nothing. An adapter may hold all of them.
    */
   readonly only?: { readonly field: string; readonly is?: Exclude<IndexValue, null> };
+  /**
+   * The index serves only `count`, so its entries need no order. An entry that ends in a random id is put between others,
+   * on a page that is then written again. An adapter may ignore it.
+   */
+  readonly counts?: true;
 }
 
 /** The name and indexes of a collection. A change of the indexes takes effect when the collection is next opened. */

@@ -8,15 +8,19 @@ const isRange = (condition: FieldCondition): boolean =>
 /**
  * Every index ends in `id`. So equal entries have one order, and a reader can continue after the last one seen. A query
  * without conditions is a walk over all documents by id, which reads no more than it returns. An index of some documents
- * serves the queries that ask only for these.
+ * serves the queries that ask only for these. One for counts need not end in `id`.
  *
  * @throws AnnealError Defect when a scan would be needed, naming the existing indexes.
  */
-export function assertServed(definition: CollectionDefinition, query: Query): void {
-  const shape = shapeOf(query) + partsHeld(definition, query.where);
+export function assertServed(
+  definition: CollectionDefinition,
+  query: Query,
+  { isCount = false }: { isCount?: boolean } = {},
+): void {
+  const shape = shapeOf(query) + partsHeld(definition, query.where) + (isCount ? '#' : '');
   const known = servedShapes.get(definition) ?? new Set();
   if (known.has(shape)) return;
-  assertShape(definition, query);
+  assertShape(definition, query, isCount);
   // Queries have few shapes, because code writes them and users only give values.
   servedShapes.set(definition, known.add(shape));
 }
@@ -58,12 +62,12 @@ function shapeOf({ where, orderBy = [] }: Query): string {
   return `${shape}/${orderBy.join(',')}`;
 }
 
-function assertShape(definition: CollectionDefinition, query: Query): void {
+function assertShape(definition: CollectionDefinition, query: Query, isCount: boolean): void {
   const ranges = Object.entries(query.where).filter(([, condition]) => isRange(condition));
   const equal = Object.keys(query.where).filter((field) => !ranges.some(([name]) => name === field));
   const range = ranges.map(([field]) => field);
   const order = (query.orderBy ?? []).filter((field) => !equal.includes(field));
-  const held = definition.indexes.filter((index) => holdsAll(index, query.where));
+  const held = definition.indexes.filter((index) => holdsAll(index, query.where) && (isCount || index.counts !== true));
   const candidates: IndexDefinition[] = [{ fields: [] }, ...held];
   if (range.length <= 1 && candidates.some((index) => serves({ index, equal, range, order }))) return;
   const asked = [...equal, ...range.map((field) => `${field} (a range)`), ...order.map((field) => `${field} (order)`)];
@@ -75,9 +79,9 @@ function assertShape(definition: CollectionDefinition, query: Query): void {
   );
 }
 
-const nameOf = ({ fields, only }: IndexDefinition): string => {
+const nameOf = ({ fields, only, counts }: IndexDefinition): string => {
   const part = only && (only.is === undefined ? `with a value of ${only.field}` : `of ${only.field} ${only.is}`);
-  return `(${fields.join(', ')}${part === undefined ? '' : `; only documents ${part}`})`;
+  return `(${fields.join(', ')}${part === undefined ? '' : `; only documents ${part}`}${counts ? '; only for counts' : ''})`;
 };
 
 function serves(parameters: {

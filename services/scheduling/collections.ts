@@ -120,7 +120,7 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
       // The two by status are for metrics: complete resources, of which there are many, are in neither of them.
       indexes: [
         { fields: ['stack_id', 'name'] },
-        ...countedStatuses.map((is) => ({ fields: ['status'], only: { field: 'status', is } })),
+        ...countedStatuses.map((is) => ({ fields: ['status'], only: { field: 'status', is }, counts: true as const })),
         // For explanations: contexts report failures while their stack is complete.
         { fields: ['type', 'stack_id'], only: { field: 'type', is: contextType.type } },
       ],
@@ -137,7 +137,11 @@ export async function openSchedulingCollections(store: Store): Promise<Schedulin
       // Needs no index: there are few providers, and all of them are read at once.
       indexes: [],
     }),
-    store.collection<WorkDocument>({ name: 'scheduling_work', indexes: [{ fields: ['handle'] }] }),
+    store.collection<WorkDocument>({
+      name: 'scheduling_work',
+      // Only wait conditions have a handle.
+      indexes: [{ fields: ['handle'], only: { field: 'handle' } }],
+    }),
     store.collection<SnapshotDocument>({
       name: 'scheduling_snapshots',
       indexes: [{ fields: ['stack_id', 'created_at'] }],

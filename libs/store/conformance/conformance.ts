@@ -277,6 +277,21 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       ).rejects.toMatchObject({ code: 'Defect' });
     });
 
+    it('S4: an index for counts counts documents, as they come and go, and finds none', async () => {
+      const collection = await store.collection<Sample>({
+        name: 'test_counted',
+        indexes: [{ fields: ['group'], only: { field: 'group', is: 'busy' }, counts: true }],
+      });
+      const busy = { where: { group: 'busy' } };
+      for (const id of ['a', 'b', 'c']) await collection.insert({ id, group: 'busy' });
+      expect(await collection.count(busy.where)).toBe(3);
+      await collection.replace({ id: 'b', group: 'idle' }, 1);
+      await collection.remove('c');
+      expect(await collection.count(busy.where)).toBe(1);
+      await expect(collection.find(busy)).rejects.toMatchObject({ code: 'Defect' });
+      await expect(collection.rows(busy, ['group'])).rejects.toMatchObject({ code: 'Defect' });
+    });
+
     it('finds documents by equality, list, range and path, and without a filter', async () => {
       await fill([3, 1, 2]);
       await samples.insert({ id: 'z', group: 'h', owner: { name: 'Ada' } });

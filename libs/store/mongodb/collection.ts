@@ -114,7 +114,7 @@ export class MongoCollection<T extends Document> implements Collection<T> {
   }
 
   async count(where: Query['where']): Promise<number> {
-    assertServed(this.#definition, { where });
+    assertServed(this.#definition, { where }, { isCount: true });
     return this.#read(() => this.#driver.countDocuments(mongoFilter(where) as Filter<Stored>));
   }
 

@@ -183,7 +183,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
   }
 
   async count(where: Query['where']): Promise<number> {
-    assertServed(this.#definition, { where });
+    assertServed(this.#definition, { where }, { isCount: true });
     const { text, values } = countSql(this.#definition, where);
     return this.#connection.read(() => Number(this.#connection.prepare(text).get(...values)?.['n']));
   }

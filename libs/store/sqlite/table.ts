@@ -72,9 +72,9 @@ function extractSql(field: string): string {
   return `ifnull(json_extract(body, '${path}'), ${nothingSql})`;
 }
 
-const indexName = (collection: string, { fields, unique, only }: IndexDefinition): string => {
+const indexName = (collection: string, { fields, unique, only, counts }: IndexDefinition): string => {
   const part = only === undefined ? '' : `:${only.field}${only.is === undefined ? '' : `=${JSON.stringify(only.is)}`}`;
-  return `${unique ? 'u' : 'i'}:${collection}:${fields.join(',')}${part}`;
+  return `${unique ? 'u' : counts ? 'n' : 'i'}:${collection}:${fields.join(',')}${part}`;
 };
 
 /** The paths that have a column in the table of a collection. Runs within a write. */
@@ -136,7 +136,8 @@ function makeIndex(
   parameters: { collection: string; name: string; index: IndexDefinition },
 ) {
   const { collection, name, index } = parameters;
-  const fields = index.unique || index.fields.includes('id') ? index.fields : [...index.fields, 'id'];
+  const endsInId = !index.unique && !index.counts && !index.fields.includes('id');
+  const fields = endsInId ? [...index.fields, 'id'] : index.fields;
   const part = partSql(index);
   try {
     connection.exec(
