@@ -3,6 +3,7 @@ import type { RowValue } from './port.ts';
 
 /** The value in a document at the path of an index; undefined or null when there is none. */
 export function valueAt(document: object, field: string): unknown {
+  if (!field.includes('.')) return Object.hasOwn(document, field) ? (document as Record<string, unknown>)[field] : null;
   let value: unknown = document;
   for (const name of field.split('.')) {
     if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name)) return null;

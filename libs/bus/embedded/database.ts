@@ -85,6 +85,8 @@ export class Database {
   readonly #db: DatabaseSync;
   readonly #reclaimer: Reclaimer;
   readonly #statements = new Map<string, StatementSync>();
+  /** The messages that the next statement removes. */
+  #removed: number[] = [];
 
   constructor(parameters: { file: string; synchronous: 'normal' | 'full' }) {
     const { file, synchronous } = parameters;
@@ -138,7 +140,7 @@ export class Database {
     sentAt: number;
     bytes: string | Uint8Array;
   }): void {
-    this.write(
+    this.#run(
       'INSERT INTO messages (seq, queue, subject, sent_at, bytes) VALUES (?, ?, ?, ?, ?)',
       row.seq,
       row.queue,
@@ -148,8 +150,9 @@ export class Database {
     );
   }
 
+  /** Removes it before the next statement that could see it, together with the others of this tick. */
   remove(seq: number): void {
-    this.write('DELETE FROM messages WHERE seq = ?', seq);
+    this.#removed.push(seq);
   }
 
   again(row: { seq: number; attempts: number; due: number; entry?: StoredAttempt }): void {
@@ -204,25 +207,29 @@ export class Database {
 
   /** Runs within the transaction of this tick, and begins it if needed. Returns the number of changed rows. */
   write(sql: string, ...values: (string | number | null | Uint8Array)[]): number {
-    if (!this.#db.isTransaction) this.#db.exec('BEGIN');
-    return Number(this.#prepare(sql).run(...values).changes);
+    this.#removeNow();
+    return this.#run(sql, ...values);
   }
 
   get(sql: string, ...values: (string | number)[]): Record<string, unknown> | undefined {
+    this.#removeNow();
     return this.#prepare(sql).get(...values);
   }
 
   all(sql: string, ...values: (string | number)[]): Record<string, unknown>[] {
+    this.#removeNow();
     return this.#prepare(sql).all(...values);
   }
 
   commit(): void {
+    this.#removeNow();
     if (!this.#db.isTransaction) return;
     this.#db.exec('COMMIT');
     this.#reclaimer.look();
   }
 
   rollback(): void {
+    this.#removed = [];
     if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
   }
 
@@ -235,6 +242,24 @@ export class Database {
     this.#reclaimer.stop();
     this.#statements.clear();
     this.#db.close();
+  }
+
+  #run(sql: string, ...values: (string | number | null | Uint8Array)[]): number {
+    if (!this.#db.isTransaction) this.#db.exec('BEGIN');
+    return Number(this.#prepare(sql).run(...values).changes);
+  }
+
+  /** One statement for each run of numbers: a consumer settles most messages in the order in which they were sent. */
+  #removeNow(): void {
+    if (this.#removed.length === 0) return;
+    const removed = this.#removed.sort((a, b) => a - b);
+    this.#removed = [];
+    let [first = 0] = removed;
+    for (const [index, seq] of removed.entries()) {
+      if (removed[index + 1] === seq + 1) continue;
+      this.#run('DELETE FROM messages WHERE seq BETWEEN ? AND ?', first, seq);
+      first = removed[index + 1] ?? 0;
+    }
   }
 
   #prepare(sql: string): StatementSync {

@@ -79,3 +79,28 @@ describe('after the death of a process', () => {
     expect(attemptsOfNext()).toEqual({ 2: 1, 3: 1, 4: 0, 5: 1 });
   });
 });
+
+describe('the file of the bus', () => {
+  const left = (): unknown => database.all('SELECT seq FROM messages ORDER BY seq').map(({ seq }) => seq);
+
+  it('loses exactly the messages that were removed, in any order, before the next statement', () => {
+    const { lane } = offered('abcdefghij', { keepsOrder: true });
+    for (const seq of [4, 2, 3, 9, 7]) database.remove(seq);
+    expect(left()).toEqual([1, 5, 6, 8, 10]);
+    database.remove(5);
+    database.insert({ seq: 11, queue: lane.id ?? 0, subject: 'k', sentAt: 0, bytes: 'k' });
+    database.remove(10);
+    database.commit();
+    expect(left()).toEqual([1, 6, 8, 11]);
+  });
+
+  it('keeps the messages whose removal was rolled back', () => {
+    offered('ab', { keepsOrder: true });
+    database.commit();
+    database.remove(1);
+    expect(left()).toEqual([2]);
+    database.remove(2);
+    database.rollback();
+    expect(left()).toEqual([1, 2]);
+  });
+});

@@ -70,7 +70,9 @@ export function instrumentBus(bus: Bus, { metrics, gate, onActive }: BusInstrume
   });
   const count = (queue: string, messages: readonly { type: string }[]): void => {
     const label = labelOf(queue);
-    for (const { type } of messages) sent.inc({ queue: label, type });
+    const types = new Map<string, number>();
+    for (const { type } of messages) types.set(type, (types.get(type) ?? 0) + 1);
+    for (const [type, number] of types) sent.inc({ queue: label, type }, number);
   };
 
   return {
