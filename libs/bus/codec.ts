@@ -59,32 +59,8 @@ export function createCodec(options: {
 }): Codec {
   const { registry, blobs, claimChecks } = options;
   const isPlainEnvelope = createEnvelopeCheck();
-  const readEnvelope = (bytes: string | Uint8Array): Envelope => {
-    const parsed = parseJson(typeof bytes === 'string' ? bytes : readText(bytes));
-    return isObject(parsed) && isPlainEnvelope(parsed as unknown as Envelope)
-      ? (parsed as unknown as Envelope)
-      : validEnvelope(parsed);
-  };
-  const answered = new Map(
-    [...registry.values()].filter(({ kind }) => kind === 'call').map(({ type }) => [answerType(type), answerSchema]),
-  );
-  const schemaOf = (type: string): z.ZodType | undefined => registry.get(type)?.data ?? answered.get(type);
-  const checks = new Map<string, QuickCheck>();
-  const checkOf = (type: string, schema: z.ZodType): QuickCheck => {
-    let check = checks.get(type);
-    if (!check) checks.set(type, (check = createQuickCheck(schema)));
-    return check;
-  };
-
-  /** The data after validation: defaults filled in, unknown fields dropped. */
-  const validated = (message: Envelope, code: ErrorCode): unknown => {
-    const schema = schemaOf(message.type);
-    if (!schema) throw new AnnealError(code, `There is no message type ${message.type}.`);
-    if (checkOf(message.type, schema)(message.data)) return message.data;
-    const parsed = schema.safeParse(message.data);
-    if (!parsed.success) throw refused(code, `The data of ${message.type}`, issuesIn('data', parsed.error));
-    return parsed.data;
-  };
+  const readEnvelope = createEnvelopeReader(isPlainEnvelope);
+  const validated = createValidation(registry);
 
   /** The packet of a message with a long text of its data, in which the data travels as a claim check if it must. */
   const large = async (message: Envelope, text: string, destination: Destination): Promise<Packet> => {
@@ -149,6 +125,40 @@ export function createCodec(options: {
         return undefined;
       }
     },
+  };
+}
+
+type PlainEnvelope = ReturnType<typeof createEnvelopeCheck>;
+
+const createEnvelopeReader =
+  (isPlain: PlainEnvelope) =>
+  (bytes: string | Uint8Array): Envelope => {
+    const parsed = parseJson(typeof bytes === 'string' ? bytes : readText(bytes));
+    const given = parsed as Envelope;
+    return isObject(parsed) && isPlain(given) ? given : validEnvelope(parsed);
+  };
+
+/** Returns the data of a message after validation: defaults filled in, unknown fields dropped. */
+function createValidation(registry: ReadonlyMap<string, Definition>): (message: Envelope, code: ErrorCode) => unknown {
+  const answered = new Map(
+    [...registry.values()].filter(({ kind }) => kind === 'call').map(({ type }) => [answerType(type), answerSchema]),
+  );
+  const known = new Map<string, { readonly schema: z.ZodType; readonly isPlain: QuickCheck }>();
+  const find = (type: string) => {
+    const before = known.get(type);
+    if (before) return before;
+    const schema: z.ZodType | undefined = registry.get(type)?.data ?? answered.get(type);
+    const found = schema && { schema, isPlain: createQuickCheck(schema) };
+    if (found) known.set(type, found);
+    return found;
+  };
+  return ({ type, data }, code) => {
+    const found = find(type);
+    if (!found) throw new AnnealError(code, `There is no message type ${type}.`);
+    if (found.isPlain(data)) return data;
+    const parsed = found.schema.safeParse(data);
+    if (!parsed.success) throw refused(code, `The data of ${type}`, issuesIn('data', parsed.error));
+    return parsed.data;
   };
 }
 

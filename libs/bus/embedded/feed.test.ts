@@ -30,7 +30,7 @@ function offered(subjects: string, { keepsOrder, concurrency = 100 }: { keepsOrd
     draining: false,
   };
   lane.members.push(member);
-  [...subjects].forEach((subject, index) => {
+  Array.from(subjects).forEach((subject, index) => {
     database.insert({ seq: index + 1, queue: lane.id ?? 0, subject, sentAt: 0, bytes: subject });
   });
   const feed = new Feed({ database, now: () => now, wake: () => undefined });
