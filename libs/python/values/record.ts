@@ -44,7 +44,7 @@ export function exactRecord<T>(entries: Iterable<readonly [ExactKey, T]>): Recor
 /** For keys that an object would move or turn to text. */
 function keyedRecord<T>(entries: readonly (readonly [ExactKey, T])[]): Record<string, T> {
   const found = new Map<string, { key: ExactKey; value: T }>();
-  for (const [key, value] of pairs) {
+  for (const [key, value] of entries) {
     const name = keyText(key);
     found.set(name, { key: found.get(name)?.key ?? key, value });
   }
