@@ -1,4 +1,5 @@
 /** The worker of the pool's test: runs the requested function. */
+import { getCompileCacheDir } from 'node:module';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { serveJobs } from './worker-thread.ts';
 
@@ -7,6 +8,8 @@ const run: Record<string, (argument: unknown) => unknown> = {
   refuse: (argument) => {
     throw new AnnealError('InvalidTemplate', String(argument));
   },
+  compiledIn: () => getCompileCacheDir(),
+  environment: () => Object.keys(process.env),
   spin: () => {
     for (;;);
   },

@@ -1,3 +1,6 @@
+import { enableCompileCache, getCompileCacheDir } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createWorkerPool, type PoolOptions, type WorkerPool } from './worker-pool.ts';
@@ -26,6 +29,13 @@ describe('a pool of workers', () => {
     await expect(run(['echo', { a: 1 }])).resolves.toEqual({ a: 1 });
     await expect(run(['refuse', 'no'])).rejects.toMatchObject({ code: 'InvalidTemplate', message: 'no' });
     await expect(run(['echo', 2])).resolves.toBe(2);
+  });
+
+  it('reads the compiled code that its process keeps, and gets nothing else of the environment', async () => {
+    enableCompileCache(join(tmpdir(), 'anneal-compiled-test'));
+    open();
+    expect(await run(['compiledIn'])).toBe(getCompileCacheDir());
+    expect(await run(['environment'])).toEqual(['NODE_COMPILE_CACHE']);
   });
 
   it('answers questions of a job to the thread of the service', async () => {

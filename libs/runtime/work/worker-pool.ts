@@ -6,6 +6,8 @@
  * P3 Every job ends: with its answer, at its time limit, at its memory limit, or when its requester is gone.
  * P4 Workers start with the first job that needs them and stop when they are idle.
  */
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { AnnealError, fromFailure, toFailure } from '@anneal/contracts/errors.ts';
 import type { FromWorker, ToWorker } from './worker-thread.ts';
@@ -59,6 +61,13 @@ interface Waiting extends Job {
 }
 
 const idleMs = 60_000;
+
+/** A worker has no other environment. Without the process's cache of compiled code, its start takes three times as long. */
+function compiledCode(): NodeJS.ProcessEnv {
+  const folder = getCompileCacheDir();
+  // Node keeps the code of each of its versions in a folder of its own.
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
+}
 
 /** A pool of threads. It starts a thread when the first task needs it, and replaces a thread that ended. */
 export function createWorkerPool(options: PoolOptions): WorkerPool {
@@ -156,7 +165,7 @@ class Member {
       workerData: options.data,
       resourceLimits: { maxOldGenerationSizeMb: options.memory.most },
       execArgv: [],
-      env: {},
+      env: compiledCode(),
     });
     this.#worker.on('message', (message: FromWorker) => this.#take(message));
     this.#worker.on('error', (error) => this.#fail(error));
