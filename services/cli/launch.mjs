@@ -26,8 +26,9 @@ const stamp = join(modules, '.anneal-installed');
 const copy = join(modules, '.anneal-lock');
 /** Node's compile cache, which halves the start time of a program. Node ignores a folder that it cannot write to. */
 const compiled = join(modules, '.cache', 'anneal', 'compiled');
-/** For `anneal serve`: see libs/runtime/service/node-flags.ts. */
+/** These two for `anneal serve`: see libs/runtime/service/node-flags.ts. */
 const newObjects = '--max-semi-space-size=16';
+const serverMemory = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
 /** Anneal uses `node:sqlite`, and what later versions of it offer. */
 const leastMajor = 24;
 const orphan = new URL('./orphan.mjs', import.meta.url).href;
@@ -102,23 +103,43 @@ function keepCopy(lock) {
 }
 
 /**
- * Starts the program and exits with its exit status, or with 128 + the signal, as shells do.
- * When this process (or the npm that started it) is killed, a pipe closes and the program ends too: see orphan.mjs.
+ * Runs the program in this process where the system can replace a program by another (`execve`), because a launcher that
+ * waits keeps 50 MB. Under npm the launcher stays: npm repeats a Ctrl-C of the terminal, and the program must get one.
  */
 export function launch(program, programArguments) {
   install();
   const runtime = isPackage ? nodeOfPackage() : node;
   const path = [dirname(runtime), join(modules, '.bin'), process.env.PATH ?? ''].join(delimiter);
-  const watched = program.endsWith('.ts');
-  const isServer = programArguments[0] === 'serve' && !process.env.NODE_OPTIONS?.includes('semi-space-size');
-  const flags = [
-    '--disable-warning=ExperimentalWarning',
-    ...(isServer ? [newObjects] : []),
-    ...(watched ? ['--import', orphan] : []),
-  ];
-  const child = spawn(runtime, [...flags, program, ...programArguments], {
-    stdio: ['inherit', 'inherit', 'inherit', ...(watched ? ['pipe'] : [])],
-    env: { ...(watched && { NODE_COMPILE_CACHE: compiled }), ...process.env, PATH: path },
+  const isOurs = program.endsWith('.ts');
+  const isServer = programArguments[0] === 'serve';
+  const start = {
+    runtime,
+    flags: [
+      '--disable-warning=ExperimentalWarning',
+      ...(isServer && !process.env.NODE_OPTIONS?.includes('semi-space-size') ? [newObjects] : []),
+    ],
+    words: [program, ...programArguments],
+    env: {
+      ...(isOurs && { NODE_COMPILE_CACHE: compiled }),
+      ...(isServer && serverMemory),
+      ...process.env,
+      PATH: path,
+    },
+  };
+  if (process.execve && process.platform !== 'win32' && process.env.npm_lifecycle_event === undefined) {
+    process.execve(runtime, [runtime, ...start.flags, ...start.words], start.env);
+  }
+  runBeside(start, { isWatched: isOurs });
+}
+
+/**
+ * Starts the program in another process, and exits with its exit status, or with 128 + the signal, as shells do.
+ * When this process (or the npm that started it) is killed, a pipe closes and the program ends too: see orphan.mjs.
+ */
+function runBeside({ runtime, flags, words, env }, { isWatched }) {
+  const child = spawn(runtime, [...flags, ...(isWatched ? ['--import', orphan] : []), ...words], {
+    stdio: ['inherit', 'inherit', 'inherit', ...(isWatched ? ['pipe'] : [])],
+    env,
   });
   // A signal to the terminal's process group also reaches the child. Forward a signal to this process alone.
   const forward = (signal) => () => {
