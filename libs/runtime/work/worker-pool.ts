@@ -62,8 +62,11 @@ interface Waiting extends Job {
 
 const idleMs = 60_000;
 
-/** A worker has no other environment. Without the process's cache of compiled code, its start takes three times as long. */
-function compiledCode(): NodeJS.ProcessEnv {
+/**
+ * The environment of a worker, which has no other. Without the process's cache of compiled code, its start
+ * takes three times as long.
+ */
+export function compiledCode(): NodeJS.ProcessEnv {
   const folder = getCompileCacheDir();
   // Node keeps the code of each of its versions in a folder of its own.
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };

@@ -1,6 +1,4 @@
 /** Anneal's own API and its description. */
-import { asyncApi } from '@anneal/contracts/asyncapi/document.ts';
-import { definitionsByFile } from '@anneal/contracts/registry.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readJsonBodies } from '../http/body.ts';
 import { answerConditionally } from '../http/entity-tag.ts';
@@ -23,6 +21,7 @@ import { hostEndpoints } from './host-endpoints.ts';
 import { imageEndpoints, type ImageEndpointOptions } from './image-endpoints.ts';
 import { metricEndpoints, type MetricEndpointOptions } from './metric-endpoints.ts';
 import { nodeEndpoints } from './node-endpoints.ts';
+import { messagesDocument } from './messages-document.ts';
 import { pageEndpoints } from './page-endpoints.ts';
 import { objectEndpoints } from './object-endpoints.ts';
 import { overviewEndpoints } from './overview-endpoints.ts';
@@ -104,11 +103,10 @@ export function apiFamily(scope: FastifyInstance, options: ApiOptions): void {
   answerConditionally(scope);
   const endpoints = apiEndpoints(options);
   serveEndpoint(scope, endpoints);
-  const document = describe(endpoints, options);
-  scope.get('/openapi.json', { config: { public: true } }, () => document);
-  // Generate the text once, because it is large and takes longer to generate than a request may take.
-  const messages = JSON.stringify(asyncApi({ version: options.version, byFile: definitionsByFile }));
-  scope.get('/asyncapi.json', { config: { public: true } }, (_request, reply) =>
-    reply.type('application/json').send(messages),
+  let document: object | undefined;
+  scope.get('/openapi.json', { config: { public: true } }, () => (document ??= describe(endpoints, options)));
+  const messages = messagesDocument(options.version);
+  scope.get('/asyncapi.json', { config: { public: true } }, async (_request, reply) =>
+    reply.type('application/json').send(await messages()),
   );
 }
