@@ -217,6 +217,7 @@ async function fill(pool: Pool, { resources, projects }: Size) {
 
 export const apiBench: Bench = {
   name: 'api',
+  measures: 'sources',
   notes: [
     'The requests that clients send most, to one process with all services on the embedded bus and store.',
     'n is the number of resources of the stack that the requests are about. Each other project has a stack of 10.',

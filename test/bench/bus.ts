@@ -93,6 +93,7 @@ const sources: readonly MessageSource[] = [embedded('normal'), embedded('full'),
 
 export const busBench: Bench = {
   name: 'bus',
+  measures: 'sources',
   notes: [
     'Same guarantees on both sides: durable queues, a send resolves when the broker has confirmed it, a message is acknowledged',
     '  after its handler (a request after its response is confirmed), prefetch 256 one-way and 16 a host queue. A message is 0.4 kB.',

@@ -199,6 +199,7 @@ function peakMemory(): { stop: () => number } {
 
 export const engineBench: Bench = {
   name: 'engine',
+  measures: 'sources',
   notes: [
     'Resources are OS::Heat::Value: what is measured is the engine, its journal, its messages and its events.',
     'Plans are compiled beforehand; the time is from the request to the published event of the end, in one process.',

@@ -207,6 +207,7 @@ const casesOf = (quick: boolean): Case[] => {
 
 export const eventsBench: Bench = {
   name: 'events',
+  measures: 'sources',
   backends: ['embedded'],
   notes: [
     'The notification service with the embedded bus and store in this process; the listener of all webhooks is another process.',

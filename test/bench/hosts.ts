@@ -200,6 +200,7 @@ async function casesOf(place: Place, say: (text: string) => void): Promise<Row[]
 
 export const hostsBench: Bench = {
   name: 'hosts',
+  measures: 'sources',
   notes: [
     'Emulated hosts speak the protocol of the agent over one open connection each, from one process, and answer at once.',
     'The server is one process with all services; `cpu µs` is its processor time per config (cold start: per host), without broker and database.',

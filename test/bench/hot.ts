@@ -152,6 +152,7 @@ function memory(name: string, text: string, work: () => unknown): Row {
 
 export const hotBench: Bench = {
   name: 'hot',
+  measures: 'sources',
   notes: [
     'One process, one thread, nothing kept between rounds; the first round, in which code is compiled, does not count.',
     'value: processor time of the one thread in the best round; p50 to p99: by the clock on the wall, over the rounds. An item is a resource, an instance or a call.',

@@ -41,14 +41,15 @@ async function ended(server: TestServer, name: string): Promise<void> {
 
 export const neighbourBench: Bench = {
   name: 'neighbour',
+  measures: 'server',
   notes: [
     'A thread sends GET / every 10 ms, whatever happens to earlier ones; a row has the waits of a phase.',
     'The server is one process with every service, on the embedded broker and store. Goal: p99 below 50 ms.',
   ],
   backends: ['embedded'],
-  async run({ quick, say }) {
+  async run({ quick, say, server: sources }) {
     const count = quick ? 2_000 : 10_000;
-    const server = await startServer({ lab: 0, flags: [] });
+    const server = await startServer({ lab: 0, flags: [], sources });
     const poller = await openPoller(`${server.url}/`);
     const rows: Row[] = [];
     const phase = async (name: string, run: () => Promise<unknown>): Promise<void> => {

@@ -164,6 +164,7 @@ async function measureRoom(n: number, pollSeconds: number, say: (text: string) =
 
 export const nodesBench: Bench = {
   name: 'nodes',
+  measures: 'sources',
   notes: [
     'Machines of the lab behind Redfish; all services in one process, the lab in another, embedded bus and store.',
     'Every tenth BMC hangs, drips or is dark in the second half. `--hosts NUMBER` sets the number of machines.',

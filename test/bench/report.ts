@@ -22,6 +22,11 @@ export interface Row {
 
 export interface Bench {
   readonly name: string;
+  /**
+   * `server`: a server process, which may be that of another revision. `sources`: the libraries and services of the
+   * revision that the bench belongs to, in the process of the bench or in one that imports them.
+   */
+  readonly measures: 'server' | 'sources';
   /** Text above the table: the measured values, the settings and the precautions. */
   readonly notes: readonly string[];
   /** The backends that it can measure, for `--backend`. */
@@ -37,6 +42,10 @@ export interface BenchOptions {
   readonly backend: string | undefined;
   /** The number of hosts, for the bench of hosts. Absent: several sizes. */
   readonly hosts: number | undefined;
+  /** How often each case is measured, for benches that count rounds. Absent: as often as the bench chooses. */
+  readonly rounds: number | undefined;
+  /** The folder with the sources of the server that a bench of a server measures. */
+  readonly server: string;
 }
 
 /** True when the name of a backend, such as `rabbitmq + mongodb`, begins with the one that `--backend` names. */

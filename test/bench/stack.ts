@@ -1,57 +1,159 @@
 /** Whole stacks with the real server: gateway, templating, scheduling, their queues and journals. */
-import { bundle, deleted, settled, startServer } from '../e2e/server.ts';
-import { fleet } from '../e2e/templates.ts';
 import { join } from 'node:path';
-import type { Bench, Row } from './report.ts';
+import { repository, startServer, type TestServer } from '../e2e/server.ts';
+import { fleet } from '../e2e/templates.ts';
+import { percentiles, type Bench, type BenchOptions, type Row } from './report.ts';
+import { settingsNote, settingsOf } from './server-settings.ts';
+import { useOf, type Step } from './server-use.ts';
+import { chain, group, randomStrings, testResources, values } from './stack/shapes.ts';
+import { create, crowd, remove, update } from './stack/work.ts';
 
-function values(count: number, shape: 'flat' | 'chain'): string {
-  const lines = ['heat_template_version: 2016-10-14', 'resources:'];
-  for (let index = 0; index < count; index += 1) {
-    const value = shape === 'flat' || index === 0 ? String(index) : `{get_attr: [v${index - 1}, value]}`;
-    lines.push(`  v${index}: {type: OS::Heat::Value, properties: {value: ${value}}}`);
+/** What the cases need beyond the defaults of this and of earlier revisions. */
+const settings = { ANNEAL_TEMPLATING_MAX_RESOURCES: '30000' };
+
+interface Sizes {
+  readonly large: number;
+  readonly small: number;
+  readonly crowd: number;
+  readonly each: number;
+  readonly hosts: number;
+  readonly updates: number;
+}
+const full: Sizes = { large: 10_000, small: 1_000, crowd: 100, each: 100, hosts: 50, updates: 5 };
+const short: Sizes = { large: 1_000, small: 100, crowd: 10, each: 100, hosts: 5, updates: 3 };
+
+/** The samples of one figure, in the order of the cases. */
+class Figures {
+  readonly #found = new Map<string, { row: Omit<Row, 'value'>; samples: number[] }>();
+
+  add(name: string, n: number, metric: string, sample: { unit: string; value: number }): void {
+    const row = { bench: 'stack', case: name, backend: 'embedded', n, metric, unit: sample.unit };
+    const found = this.#found.get(`${name} ${metric}`) ?? { row, samples: [] as number[] };
+    found.samples.push(sample.value);
+    this.#found.set(`${name} ${metric}`, found);
   }
-  return lines.join('\n');
+
+  step(name: string, n: number, action: string, { wall, cpu }: Step): void {
+    this.add(name, n, action, { unit: 's', value: wall });
+    this.add(name, n, `${action}, processor`, { unit: 's', value: cpu });
+  }
+
+  rows(): Row[] {
+    return [...this.#found.values()].map(({ row, samples }) => {
+      const shares = percentiles(samples);
+      return { ...row, value: shares.p50, ...shares };
+    });
+  }
+}
+
+interface Place {
+  readonly server: TestServer;
+  readonly figures: Figures;
+  readonly sizes: Sizes;
+}
+interface Case {
+  readonly name: string;
+  readonly run: (name: string, place: Place) => Promise<void>;
+}
+
+/** Creates and deletes one stack. `between` does more with it meanwhile. */
+const life =
+  (n: number, template: string, between?: (name: string, place: Place) => Promise<void>): Case['run'] =>
+  async (name, place) => {
+    const { server, figures } = place;
+    figures.step(name, n, 'create', (await create(server, name, template)).complete);
+    await between?.(name, place);
+    figures.step(name, n, 'delete', await remove(server, name));
+  };
+
+/** Changes the value of one resource, several times. */
+const changeOne =
+  (n: number): ((name: string, place: Place) => Promise<void>) =>
+  async (name, { server, figures, sizes }) => {
+    for (let number = 1; number <= sizes.updates; number += 1) {
+      const { wall, cpu } = await update(server, name, values(n, { changed: `.${number}` }));
+      figures.add(name, n, 'change one leaf', { unit: 'ms', value: wall * 1000 });
+      figures.add(name, n, 'change one leaf, processor', { unit: 'ms', value: cpu * 1000 });
+    }
+  };
+
+const casesOf = ({ large, small, crowd: stacks, each, hosts }: Sizes, trace: string): Case[] => [
+  { name: `flat-${small}`, run: life(small, values(small)) },
+  { name: `chain-${small / 2}`, run: life(small / 2, chain(small / 2)) },
+  { name: `flat-${large}`, run: life(large, values(large), changeOne(large)) },
+  { name: `random-strings-${large}`, run: life(large, randomStrings(large)) },
+  { name: `test-resources-${large}`, run: life(large, testResources(large)) },
+  { name: `group-${large}`, run: life(large, group(large)) },
+  {
+    name: `${stacks}-stacks-of-${each}`,
+    async run(name, { server, figures }) {
+      const found = await crowd(server, stacks, values(each));
+      figures.step(name, stacks * each, 'create', found.create);
+      figures.step(name, stacks * each, 'delete', found.delete);
+    },
+  },
+  { name: `fleet-${hosts}x10`, run: life(hosts * 10, fleet({ hosts, configsPerHost: 10, trace })) },
+];
+
+/** The first large template after the start of a server, whose workers have not started and whose code is not compiled. */
+async function first({ sizes, figures }: Omit<Place, 'server'>, start: () => Promise<TestServer>): Promise<void> {
+  for (const n of [sizes.small, sizes.large]) {
+    const server = await start();
+    try {
+      const name = `first-${n}`;
+      const { accepted, complete } = await create(server, name, values(n));
+      figures.add(name, n, 'accepted', { unit: 's', value: accepted });
+      figures.step(name, n, 'create', complete);
+    } finally {
+      await server.dispose();
+    }
+  }
 }
 
 export const stackBench: Bench = {
   name: 'stack',
+  measures: 'server',
   notes: [
-    'The server is a process of its own on the embedded backends; times are from the client’s request to the settled stack, read every 10 ms.',
+    'The server is a process of its own on the embedded backends; times are from the client’s request to the settled stack, read every 5 ms.',
+    'processor: of the server’s process with its workers, in the same time.',
+    settingsNote(settings),
+    'flat, random-strings, test-resources: independent OS::Heat::Value, RandomString and TestResource; the last ones answer by messages.',
+    'first-n: the first request to a server that has just started. n-stacks-of-m: all created at once. A round does every case once in one server.',
     'fleet: simulated machines of the lab, power-on and boot included, every script a real process.',
   ],
   backends: ['embedded'],
-  async run({ quick }) {
-    const hosts = quick ? 5 : 50;
-    const server = await startServer({ lab: hosts });
-    const rows: Row[] = [];
-    const measure = async (name: string, template: string, n: number): Promise<void> => {
-      const start = performance.now();
-      await server.client.stacks.create({ name, bundle: bundle(template) });
-      const stack = await settled(server, name, 300_000);
-      const created = performance.now() - start;
-      if (stack.stack_status !== 'CREATE_COMPLETE') throw new Error(`${name}: ${stack.stack_status_reason}`);
-      await server.client.stacks.delete({ stack: name });
-      await deleted(server, name, 300_000);
-      const row = { bench: 'stack', backend: 'embedded', n, case: name, unit: 's' };
-      rows.push(
-        { ...row, metric: 'create', value: created / 1000 },
-        { ...row, metric: 'delete', value: (performance.now() - start - created) / 1000 },
+  async run({ quick, say, rounds = quick ? 1 : 5, server: sources }: BenchOptions) {
+    const sizes = quick ? short : full;
+    const figures = new Figures();
+    const env = await settingsOf(sources, settings);
+    const start = (lab: number) => startServer({ lab, env, flags: [], sources });
+    const tried = async (name: string, run: () => Promise<void>): Promise<boolean> =>
+      run().then(
+        () => true,
+        (error: unknown) => {
+          // An earlier revision may lack what a case needs.
+          if (sources === repository) throw error;
+          say(`${name}: left out: ${error instanceof Error ? error.message : String(error)}`);
+          return false;
+        },
       );
-    };
+    for (let round = 0; round < rounds; round += 1)
+      await tried('first', () => first({ sizes, figures }, () => start(0)));
+    const server = await start(sizes.hosts);
     try {
-      const count = quick ? 100 : 1000;
-      await measure('warm-up', values(10, 'flat'), 10);
-      rows.length = 0;
-      await measure(`flat-${count}`, values(count, 'flat'), count);
-      await measure(`chain-${count / 2}`, values(count / 2, 'chain'), count / 2);
-      await measure(
-        `fleet-${hosts}x10`,
-        fleet({ hosts, configsPerHost: 10, trace: join(server.data, 'trace') }),
-        hosts * 10,
-      );
+      await life(10, values(10))('warm-up', { server, figures: new Figures(), sizes });
+      const able = new Set(casesOf(sizes, '').map(({ name }) => name));
+      for (let round = 0; round < rounds; round += 1) {
+        for (const { name, run } of casesOf(sizes, join(server.data, `trace${round}`))) {
+          if (!able.has(name)) continue;
+          say(`round ${round + 1} of ${rounds}: ${name}`);
+          if (!(await tried(name, () => run(name, { server, figures, sizes })))) able.delete(name);
+        }
+      }
+      figures.add('all', sizes.large, 'peak memory', { unit: 'MiB', value: useOf(server).peakMebibytes });
     } finally {
       await server.dispose();
     }
-    return rows;
+    return figures.rows();
   },
 };

@@ -105,6 +105,7 @@ async function measure(backend: StoreBackend, { quick }: { quick: boolean }): Pr
 
 export const storeBench: Bench = {
   name: 'store',
+  measures: 'sources',
   notes: [
     'Documents of 0.4 kB with one index; 1,000 are read and replaced, the inserted ones come on top. A write that resolved is durable.',
     'sqlite: WAL; normal survives the death of the process, full the loss of power. Raw commits once for all writes of a tick, as the adapter does.',

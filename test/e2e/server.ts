@@ -57,6 +57,8 @@ export interface TestServerOptions {
   gatewayHost?: string;
   /** More arguments of `anneal serve`, e.g. `--bus`, `--store`, `--separate`. */
   flags?: readonly string[];
+  /** The folder with the sources of the server. Default: these ones. */
+  sources?: string;
 }
 
 /** A real broker and a real database. The project of the test runner names the broker, and whether each service has a process. */
@@ -98,7 +100,7 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
       process.execPath,
       ['services/cli/main.ts', 'serve', '--data', data, '--port', String(port), '--lab', String(options.lab), ...flags],
       {
-        cwd: repository,
+        cwd: options.sources ?? repository,
         stdio: ['ignore', 'pipe', 'pipe'],
         env: {
           ...ownEnvironment(),

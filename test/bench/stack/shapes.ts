@@ -1,0 +1,40 @@
+/** Templates of the bench of stacks. */
+
+const head = 'heat_template_version: 2016-10-14';
+
+/**
+ * Independent resources of one type. The type is an alias, because earlier servers refuse a template of more than 512 KiB.
+ * `changed` changes the value of the last resource.
+ */
+function flat(type: string, properties: (index: number) => string) {
+  return (count: number, { changed = '' } = {}): string => {
+    const line = (index: number): string => {
+      const value = properties(index) + (index === count - 1 ? changed : '');
+      return ` v${index}: {type: ${index === 0 ? `&t ${type}` : '*t'}, properties: {${value}}}`;
+    };
+    return [head, 'resources:', ...Array.from({ length: count }, (_, index) => line(index))].join('\n');
+  };
+}
+
+export const values = flat('OS::Heat::Value', (index) => `value: ${index}`);
+export const randomStrings = flat('OS::Heat::RandomString', () => 'length: 16');
+/** Their provider answers each request by a message. */
+export const testResources = flat('OS::Heat::TestResource', (index) => `value: t${index}`);
+
+/** Values of which each reads the one before. */
+export function chain(count: number): string {
+  const lines = Array.from({ length: count }, (_, index) => {
+    const value = index === 0 ? '0' : `{get_attr: [v${index - 1}, value]}`;
+    return `  v${index}: {type: OS::Heat::Value, properties: {value: ${value}}}`;
+  });
+  return [head, 'resources:', ...lines].join('\n');
+}
+
+export const group = (count: number): string =>
+  [
+    head,
+    'resources:',
+    '  group:',
+    '    type: OS::Heat::ResourceGroup',
+    `    properties: {count: ${count}, resource_def: {type: OS::Heat::Value, properties: {value: member %index%}}}`,
+  ].join('\n');
