@@ -20,7 +20,7 @@ export default defineConfig({
     // A broker that is gone fails every test of its file at the time limit of that test.
     bail: process.env['CI'] ? 5 : 0,
     projects: [
-      project('unit', ['{libs,services,deploy}/**/*.test.ts', 'test/docs/*.test.ts'], 30_000),
+      project('unit', ['{libs,services,deploy}/**/*.test.ts', 'test/{docs,bench}/**/*.test.ts'], 30_000),
       project('contract', ['{libs,services,deploy,test}/**/*.contract.ts'], 120_000, backends),
       project('integration', ['test/integration/**/*.test.ts'], 300_000),
       project('e2e', ['test/e2e/**/*.test.ts'], 300_000, ['test/e2e/console/prepare.ts']),

@@ -1,35 +1,23 @@
-/** `npm run bench -- <name> [--quick] [--json] [--backend NAME] [--hosts NUMBER]` */
+/** `npm run bench -- <name>…`: see the usage below. */
 import { parseArgs } from 'node:util';
 import { repository } from '../e2e/server.ts';
-import { apiBench } from './api.ts';
-import { busBench } from './bus.ts';
-import { engineBench } from './engine.ts';
-import { eventsBench } from './events.ts';
-import { hostsBench } from './hosts.ts';
-import { hotBench } from './hot.ts';
-import { neighbourBench } from './neighbour.ts';
-import { nodesBench } from './nodes.ts';
-import { machine, reportTable, type Bench } from './report.ts';
+import { runAgainst } from './against/run.ts';
+import { comparisonTable } from './against/table.ts';
+import { benches } from './benches.ts';
+import { profileBench } from './profile/run.ts';
+import { machine, reportTable, type Bench, type BenchOptions, type Row } from './report.ts';
 import { settleBuilds } from './settle-builds.ts';
-import { stackBench } from './stack.ts';
-import { storeBench } from './store.ts';
-import { treeBench } from './tree.ts';
 
-const benches: readonly Bench[] = [
-  busBench,
-  storeBench,
-  stackBench,
-  engineBench,
-  hotBench,
-  hostsBench,
-  nodesBench,
-  eventsBench,
-  apiBench,
-  neighbourBench,
-  treeBench,
-];
 const usage = [
-  'usage: npm run bench -- <name>… [--quick] [--json] [--backend NAME] [--hosts NUMBER]',
+  'usage: npm run bench -- <name>… [--quick] [--json] [--backend NAME] [--hosts NUMBER] [--rounds NUMBER]',
+  '       npm run bench -- <name>… --against REVISION [--quick] [--json] [--backend NAME] [--hosts NUMBER] [--rounds NUMBER]',
+  '       npm run bench -- --profile <name> [--quick] [--backend NAME] [--hosts NUMBER]',
+  '',
+  '  --against REVISION  run the bench of that revision and of this one in turn, and compare each figure',
+  '  --profile           record processor profiles, and print the most expensive functions of each program',
+  '  --rounds NUMBER     how often each case is measured, for benches that count rounds; with --against: how often each',
+  '                      of the two revisions runs (default 3)',
+  '  --server FOLDER     for benches of a server: the sources of the server (default: these)',
   'names:',
   ...benches.map(({ name, backends }) => `  ${name} (backends: ${backends.join(', ')})`),
   '  all',
@@ -45,27 +33,49 @@ const { values, positionals } = parseArgs({
     hosts: { type: 'string' },
     rounds: { type: 'string' },
     server: { type: 'string', default: repository },
+    against: { type: 'string' },
+    profile: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 const chosen = benches.filter(({ name }) => positionals.includes(name) || positionals.includes('all'));
 const [hosts, rounds] = [values.hosts, values.rounds].map((given) => (given === undefined ? undefined : Number(given)));
-const { backend, server } = values;
+const isCount = (number: number | undefined): boolean =>
+  number === undefined || (Number.isInteger(number) && number > 0);
+const { backend, against } = values;
 const isUnknown = backend !== undefined && !chosen.some(({ backends }) => backends.includes(backend));
-const isWrong = chosen.length === 0 || isUnknown || (hosts !== undefined && !(Number.isInteger(hosts) && hosts > 0));
+const isWrong =
+  chosen.length === 0 ||
+  isUnknown ||
+  !isCount(hosts) ||
+  !isCount(rounds) ||
+  (values.profile && (chosen.length !== 1 || values.json || against !== undefined));
+
+const print = (text: string): void => void (values.json ? process.stderr : process.stdout).write(`${text}\n`);
+const result = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
+const options: BenchOptions = { quick: values.quick, say: print, backend, hosts, rounds, server: values.server };
+
+async function measure(bench: Bench): Promise<Row[]> {
+  print(`\n== ${bench.name}${values.quick ? ' (quick)' : ''}\n${bench.notes.join('\n')}`);
+  if (bench.measures === 'server') await settleBuilds(values.server);
+  const measured = await bench.run(options);
+  if (!values.json) print(`\n${reportTable(measured)}`);
+  return measured;
+}
+
 if (values.help || isWrong) {
   process.stdout.write(usage);
   process.exitCode = values.help ? 0 : 2;
-} else {
-  const print = (text: string): void => void (values.json ? process.stderr : process.stdout).write(`${text}\n`);
+} else if (against !== undefined) {
   print(machine());
-  const rows = [];
-  for (const bench of chosen) {
-    print(`\n== ${bench.name}${values.quick ? ' (quick)' : ''}\n${bench.notes.join('\n')}`);
-    if (bench.measures === 'server') await settleBuilds(server);
-    const measured = await bench.run({ quick: values.quick, say: print, backend, hosts, rounds, server });
-    rows.push(...measured);
-    if (!values.json) print(`\n${reportTable(measured)}`);
-  }
-  if (values.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
+  const compared = await runAgainst(chosen, against, options);
+  if (values.json) result(compared);
+  else print(`\n${comparisonTable(compared)}`);
+} else if (values.profile) {
+  for (const bench of chosen) await profileBench(bench, options);
+} else {
+  print(machine());
+  const rows: Row[] = [];
+  for (const bench of chosen) rows.push(...(await measure(bench)));
+  if (values.json) result(rows);
 }

@@ -71,7 +71,7 @@ export function machine(): string {
   ].join('\n');
 }
 
-const number = (value: number | undefined): string =>
+export const number = (value: number | undefined): string =>
   value === undefined || Number.isNaN(value)
     ? ''
     : value >= 100
@@ -106,10 +106,15 @@ export function reportTable(rows: readonly Row[]): string {
       row.ratio === undefined ? '' : row.ratio.toFixed(2),
     ]),
   ];
-  const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0))) ?? [];
-  return cells
-    .map((row) =>
-      row
+  return columns(cells);
+}
+
+/** Lines of cells, with the columns below each other. */
+export function columns(lines: readonly (readonly string[])[]): string {
+  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
+  return lines
+    .map((line) =>
+      line
         .map((text, column) => text.padEnd(widths[column] ?? 0))
         .join('  ')
         .trimEnd(),

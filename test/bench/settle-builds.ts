@@ -10,8 +10,9 @@ const limitMs = 300_000;
 /** The server writes it when it has started the builds. */
 const greeting = 'listens at';
 
+/** Without the options of Node, which may record a profile of each process. */
 export async function settleBuilds(sources: string): Promise<void> {
-  const server = await startServer({ lab: 0, flags: [], sources });
+  const server = await startServer({ lab: 0, flags: [], sources, env: { NODE_OPTIONS: '' } });
   try {
     const done = async (): Promise<boolean> => server.log().includes(greeting) && !(await builds(server.pid));
     await eventually(done, { within: limitMs, what: 'the builds beside the server', last: () => server.output() });

@@ -12,7 +12,7 @@ import { findMongodb } from '../backends/mongodb.ts';
 import { freeLocalPort } from '../backends/free-port.ts';
 import { bundle, repository } from '../e2e/server.ts';
 import { brokers } from '../e2e/soak/distributed.ts';
-import { commitOf, writeEarlierTree } from './earlier-tree.ts';
+import { commitOf, writeEarlierTree } from '../earlier-tree.ts';
 import { logInAsAdmin, startBalancer, startMachines, startTree } from './installation.ts';
 import { checkServicesPage, numberRelease } from './services-page.ts';
 import { begun, beginWork, checkConfigs, checkEvents, openGate, reached, startGatedListener } from './work.ts';

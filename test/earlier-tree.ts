@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { lstat, mkdir, readdir, readFile, readlink, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { repository } from '../e2e/server.ts';
+import { repository } from './e2e/server.ts';
 
 const run = promisify(execFile);
 const git = async (...words: string[]): Promise<string> =>
@@ -25,8 +25,8 @@ export async function commitOf(revision: string): Promise<string> {
     const isShallow = (await git('rev-parse', '--is-shallow-repository').catch(() => 'no repository')) !== 'false';
     throw new Error(
       isShallow
-        ? `This folder has not the whole history, and so no revision ${revision}: run git fetch --unshallow, or choose another one with --from.`
-        : `This folder has no revision ${revision}: choose another one with --from.`,
+        ? `This folder has not the whole history, and so no revision ${revision}: run git fetch --unshallow, or choose another one.`
+        : `This folder has no revision ${revision}: choose another one.`,
     );
   }
 }
@@ -39,14 +39,20 @@ export async function writeEarlierTree(commit: string, folder: string): Promise<
   if (status !== 0) throw new Error(`Could not unpack revision ${commit}: tar ended with ${status}.`);
   const lockOf = (tree: string): Promise<string> => readFile(join(tree, 'package-lock.json'), 'utf8');
   if ((await lockOf(folder)) === (await lockOf(repository))) return linkModules(folder);
-  await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder, maxBuffer: 64 << 20 });
+  // Not `npm ci`, because some revisions have a lock file without the packages of every platform.
+  const words = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
+  await run('npm', words, { cwd: folder, maxBuffer: 64 << 20 });
 }
+
+/** A folder of `node_modules` that each tree fills with its own builds. */
+const builds = '.cache';
 
 /** The packages of this tree, except our own, which must be those of the earlier revision. */
 async function linkModules(folder: string): Promise<void> {
   const [ours, theirs] = [repository, folder].map((tree) => join(tree, 'node_modules')) as [string, string];
   await mkdir(join(theirs, '@anneal'), { recursive: true });
-  for (const name of await readdir(ours)) if (name !== '@anneal') await symlink(join(ours, name), join(theirs, name));
+  for (const name of await readdir(ours))
+    if (name !== '@anneal' && name !== builds) await symlink(join(ours, name), join(theirs, name));
   for (const name of await readdir(join(ours, '@anneal'))) {
     const link = join(ours, '@anneal', name);
     if (!(await lstat(link)).isSymbolicLink()) throw new Error(`${link} is no link to the sources: run npm install.`);

@@ -1,0 +1,22 @@
+/** Prints a comparison of two revisions. */
+import { columns, number } from '../report.ts';
+import type { Comparison } from './compare.ts';
+
+export function comparisonTable(compared: readonly Comparison[]): string {
+  const shown = (value: number | undefined): string => (value === undefined ? 'missing' : number(value));
+  return columns([
+    ['bench', 'case', 'backend', 'n', 'metric', 'unit', 'earlier', 'now', 'ratio', ''],
+    ...compared.map(({ bench, case: name, backend, n, metric, unit, earlier, now, ratio, verdict }) => [
+      bench,
+      name,
+      backend,
+      String(n),
+      metric,
+      unit,
+      shown(earlier),
+      shown(now),
+      ratio === undefined ? '' : ratio.toFixed(2),
+      verdict === 'dearer' || verdict === 'cheaper' ? verdict : '',
+    ]),
+  ]);
+}
