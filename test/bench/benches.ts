@@ -1,6 +1,7 @@
 /** All benches, in the order of `all`. */
 import { apiBench } from './api.ts';
 import { busBench } from './bus.ts';
+import { costBench } from './cost.ts';
 import { engineBench } from './engine.ts';
 import { eventsBench } from './events.ts';
 import { hostsBench } from './hosts.ts';
@@ -24,4 +25,5 @@ export const benches: readonly Bench[] = [
   apiBench,
   neighbourBench,
   treeBench,
+  costBench,
 ];

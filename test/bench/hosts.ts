@@ -1,16 +1,16 @@
 /** Hosts: many emulated hosts against the real server, beside a bare HTTP server and other tools. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { bundle, ownEnvironment, repository } from '../e2e/server.ts';
 import { brokerHosts, embeddedHosts, openSite, type HostBackend, type HostSite } from './hosts/site.ts';
+import { queueSteps, storeConfig } from './hosts/configs.ts';
 import { floorRows } from './hosts/floor.ts';
 import type { ServerUse } from './hosts/server-process.ts';
 import { peerRows } from './hosts/peers.ts';
 import { isChosen, percentiles, rowLine, type Bench, type BenchOptions, type Row } from './report.ts';
+import { settled } from './settled.ts';
 
-const atOnce = 100;
 const stepsPerHost = 10;
 const limitMs = 600_000;
 
@@ -34,18 +34,6 @@ async function coldStart({ site, backend, n }: Place): Promise<Row[]> {
   ];
 }
 
-/** Resolves when the server has finished what the case before left to it: a second under a tenth of a core. */
-async function settled(site: Place['site']): Promise<void> {
-  const end = performance.now() + limitMs;
-  for (let last = -Infinity; ;) {
-    const { cpuMicros } = await site.use();
-    if (cpuMicros - last < 100_000) return;
-    if (performance.now() > end) throw new Error('The server does not become idle.');
-    last = cpuMicros;
-    await delay(1_000);
-  }
-}
-
 async function idle({ site, backend, n, quick }: Place): Promise<Row[]> {
   await settled(site);
   await site.seen();
@@ -67,30 +55,6 @@ async function idle({ site, backend, n, quick }: Place): Promise<Row[]> {
     },
     { ...row, metric: 'server memory', unit: 'MiB', value: after.rss / 2 ** 20 },
   ];
-}
-
-async function storeConfig(site: HostSite): Promise<string> {
-  const id = randomUUID();
-  await site.client.deployments.storeConfig({
-    id,
-    name: 'step',
-    config: '#!/bin/sh\necho done\n',
-    options: {},
-  });
-  return id;
-}
-
-/** Queues `steps` configs on each host, one after the other, and waits for all answers. */
-async function queueSteps(site: HostSite, steps: number): Promise<void> {
-  const completed = site.completed(steps * site.hosts.length, limitMs);
-  for (let step = 0; step < steps; step += 1) {
-    const config = await storeConfig(site);
-    for (let first = 0; first < site.hosts.length; first += atOnce) {
-      const hosts = site.hosts.slice(first, first + atOnce).map(({ id }) => id);
-      await site.client.deployments.run({ config, hosts, seconds: 3600 });
-    }
-  }
-  await completed;
 }
 
 /** Measures `work`, which lasts until `steps` deployments have completed. */

@@ -21,7 +21,12 @@ const limitMs = 900_000;
 /** Each bad BMC has one of these faults: no answer, an endless answer, or no connection. */
 const faults = [{ answer: 'hang' }, { drip: 200 }, { dark: true }] as const;
 
-const rowOf = (place: Place, name: string) => ({ bench: 'nodes', case: name, backend: 'embedded', n: place.n });
+const rowOf = (place: Pick<Place, 'n'>, name: string) => ({
+  bench: 'nodes',
+  case: name,
+  backend: 'embedded',
+  n: place.n,
+});
 
 async function until(what: string, done: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + limitMs;
@@ -31,7 +36,7 @@ async function until(what: string, done: () => boolean | Promise<boolean>): Prom
   }
 }
 
-async function enrolAll(place: Place): Promise<Row[]> {
+export async function enrolAll(place: Pick<Place, 'room' | 'n'>): Promise<Row[]> {
   const { room, n } = place;
   const before = await room.use();
   const start = performance.now();

@@ -74,7 +74,7 @@ export function machine(): string {
 export const number = (value: number | undefined): string =>
   value === undefined || Number.isNaN(value)
     ? ''
-    : value >= 100
+    : Math.abs(value) >= 100
       ? Math.round(value).toLocaleString('en')
       : value.toPrecision(3);
 

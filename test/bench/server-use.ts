@@ -27,3 +27,7 @@ export async function timed(server: { readonly pid: number | undefined }, act: (
   await act();
   return { wall: (performance.now() - start) / 1000, cpu: useOf(server).cpuSeconds - before };
 }
+
+/** Bytes that a process has written to files and connections since its start. */
+export const bytesWrittenBy = (pid: number): number =>
+  Number(/wchar: (\d+)/.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);

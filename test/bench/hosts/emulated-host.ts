@@ -29,6 +29,8 @@ interface HostOptions {
   readonly project: string;
   readonly id: string;
   readonly token: string;
+  /** Longest wait for a request. */
+  readonly waitSeconds: number;
   readonly signal: AbortSignal;
   readonly tally: FleetTally;
 }
@@ -45,10 +47,9 @@ interface ClaimedMessage {
   readonly body: { readonly id: string; readonly creation_time: string };
 }
 
-const waitSeconds = 240;
 const batch = 10;
 /** Spreads the ends of the first waits, as those of hosts that started at different times. */
-const firstWait = (id: string): number => 1 + (Number.parseInt(id.slice(-6), 16) % waitSeconds);
+const firstWait = (id: string, most: number): number => 1 + (Number.parseInt(id.slice(-6), 16) % most);
 const posted = (body: object) => ({ ttl: 600, body });
 
 export class EmulatedHost {
@@ -62,7 +63,7 @@ export class EmulatedHost {
 
   constructor(options: HostOptions) {
     this.#options = options;
-    this.#wait = firstWait(options.id);
+    this.#wait = firstWait(options.id, options.waitSeconds);
     const queues = `${options.url}/messaging/v2/queues/host.${options.id}`;
     this.#requests = `${queues}.requests`;
     this.#responses = `${queues}.responses`;
@@ -96,7 +97,7 @@ export class EmulatedHost {
     const sent = this.#answers;
     const body = { ttl: 60, grace: 60, batch, ...(sent.length > 0 && { answers: sent.map(posted) }) };
     const answer = await this.#call('POST', `${this.#requests}/claims?wait=${this.#wait}`, JSON.stringify(body));
-    this.#wait = waitSeconds;
+    this.#wait = this.#options.waitSeconds;
     this.#answers = this.#answers.filter((each) => !sent.includes(each));
     if (answer.status === 204) return;
     const { messages } = JSON.parse(answer.body) as { messages: ClaimedMessage[] };

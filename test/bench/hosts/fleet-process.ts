@@ -3,7 +3,13 @@ import { EmulatedHost, type FleetTally, type StepSample } from './emulated-host.
 import type { BenchHost } from './server-process.ts';
 
 export type FleetQuestion =
-  | { readonly kind: 'start'; readonly url: string; readonly project: string; readonly hosts: readonly BenchHost[] }
+  | {
+      readonly kind: 'start';
+      readonly url: string;
+      readonly project: string;
+      readonly hosts: readonly BenchHost[];
+      readonly waitSeconds?: number;
+    }
   /** Answered when so many hosts have said hello. */
   | { readonly kind: 'await'; readonly hellos: number }
   | { readonly kind: 'take' };
@@ -51,9 +57,9 @@ process.once('disconnect', () => {
 });
 process.on('message', (question: FleetQuestion) => {
   if (question.kind === 'start') {
-    const { url, project } = question;
+    const { url, project, waitSeconds = 240 } = question;
     for (const host of question.hosts)
-      void new EmulatedHost({ url, project, ...host, signal: stopping.signal, tally }).run();
+      void new EmulatedHost({ url, project, waitSeconds, ...host, signal: stopping.signal, tally }).run();
   } else if (question.kind === 'take') tell({ kind: 'seen', ...take() });
   else {
     const { hellos } = question;

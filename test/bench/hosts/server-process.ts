@@ -16,6 +16,7 @@ import type { Service, ServiceContext } from '@anneal/runtime/service/service.ts
 import { schedulingService } from '@anneal/scheduling/service.ts';
 import { templatingService } from '@anneal/templating/service.ts';
 import { countedBus, countedStore, noCounts, type Counts } from '../counted.ts';
+import { liveMemory } from '../live-memory.ts';
 
 export interface BenchHost {
   readonly id: string;
@@ -34,12 +35,15 @@ export type ServerQuestion =
   | { readonly kind: 'hosts'; readonly project: string; readonly from: number; readonly count: number }
   /** Answered when so many deployments have completed since the last `use`. */
   | { readonly kind: 'await'; readonly completed: number }
-  | { readonly kind: 'use' };
+  | { readonly kind: 'use' }
+  /** Collects the garbage. */
+  | { readonly kind: 'memory' };
 export type ServerAnswer =
   | { readonly kind: 'ready' }
   | { readonly kind: 'hosts'; readonly hosts: readonly BenchHost[] }
   | { readonly kind: 'reached' }
-  | ({ readonly kind: 'use' } & ServerUse);
+  | ({ readonly kind: 'use' } & ServerUse)
+  | { readonly kind: 'memory'; readonly bytes: number };
 
 /** Hosts that are created at the same time. */
 const atOnce = 50;
@@ -126,6 +130,7 @@ const running = await startServices({
 process.once('disconnect', () => void running.stop().finally(() => process.exit()));
 process.on('message', (question: ServerQuestion) => {
   if (question.kind === 'use') tell({ kind: 'use', ...use() });
+  else if (question.kind === 'memory') tell({ kind: 'memory', bytes: liveMemory() });
   else if (question.kind === 'await') awaitCompleted(question.completed);
   else void createHosts(question).then((hosts) => tell({ kind: 'hosts', hosts }));
 });

@@ -71,9 +71,13 @@ export interface HostSite {
   readonly hosts: readonly BenchHost[];
   /** The environment with which the command line finds the server. */
   readonly environment: NodeJS.ProcessEnv;
+  /** The id of the server's process. */
+  readonly pid: number;
   use(): Promise<ServerUse>;
-  /** Connects all hosts at once. Resolves when the server has accepted their first messages. */
-  connectHosts(): Promise<void>;
+  /** Live memory of the server in bytes. */
+  memory(): Promise<number>;
+  /** Connects all hosts at once, which then wait so long for each request. Resolves when the server has accepted their first messages. */
+  connectHosts(options?: { waitSeconds?: number }): Promise<void>;
   /** Resolves when so many deployments have completed since the last `use`. */
   completed(count: number, withinMs: number): Promise<void>;
   /** The observations of the hosts since the last call. */
@@ -83,7 +87,8 @@ export interface HostSite {
 
 const password = 'bench of hosts';
 
-export async function openSite(backend: Opened, count: number): Promise<HostSite> {
+/** `more` are further settings of the server. */
+export async function openSite(backend: Opened, count: number, more: NodeJS.ProcessEnv = {}): Promise<HostSite> {
   const fresh = backend.fresh();
   const data = await mkdtemp(join(tmpdir(), 'anneal-bench-hosts-'));
   const port = await freeLocalPort();
@@ -96,6 +101,7 @@ export async function openSite(backend: Opened, count: number): Promise<HostSite
       ANNEAL_GATEWAY_PORT: String(port),
       ANNEAL_GATEWAY_ADMIN_PASSWORD: password,
       ANNEAL_CONFIGURATION_PROJECT_HOSTS: '100000',
+      ...more,
       ...(fresh.bus !== undefined && { ANNEAL_BUS_URL: fresh.bus }),
       ...(fresh.store !== undefined && { ANNEAL_STORE_URL: fresh.store }),
     },
@@ -122,9 +128,11 @@ export async function openSite(backend: Opened, count: number): Promise<HostSite
         OS_PASSWORD: password,
         OS_PROJECT_NAME: 'admin',
       },
+      pid: server.pid,
       use: () => server.ask({ kind: 'use' }, 'use'),
-      async connectHosts() {
-        fleet.tell({ kind: 'start', url, project, hosts });
+      memory: async () => (await server.ask({ kind: 'memory' }, 'memory')).bytes,
+      async connectHosts({ waitSeconds } = {}) {
+        fleet.tell({ kind: 'start', url, project, hosts, ...(waitSeconds !== undefined && { waitSeconds }) });
         await fleet.ask({ kind: 'await', hellos: count }, 'reached', 300_000);
       },
       async completed(deployments, withinMs) {

@@ -24,7 +24,11 @@ export interface LabAccess {
 export interface MachineRoom {
   readonly client: Client;
   readonly lab: LabAccess;
+  /** The id of the server's process. */
+  readonly pid: number;
   use(): Promise<Use>;
+  /** Live memory of the server in bytes. */
+  memory(): Promise<number>;
   /** Changes the power at the BMC, behind the back of Anneal. */
   reset(machine: string, type: 'On' | 'ForceOff'): Promise<void>;
   fault(machine: string, fault: object): Promise<void>;
@@ -68,7 +72,9 @@ export async function openRoom({
     return {
       client,
       lab: access,
+      pid: server.child.pid,
       use: () => server.child.ask({ kind: 'use' }, 'use'),
+      memory: async () => (await server.child.ask({ kind: 'memory' }, 'memory')).bytes,
       reset: (machine, type) =>
         post(`/redfish/v1/Systems/${machine}/Actions/ComputerSystem.Reset`, { ResetType: type }),
       fault: (machine, fault) => post(`/lab/v1/machines/${machine}/faults`, fault),

@@ -12,30 +12,34 @@ import { startServices } from '@anneal/runtime/service/serve.ts';
 import type { Service } from '@anneal/runtime/service/service.ts';
 import { schedulingService } from '@anneal/scheduling/service.ts';
 import { templatingService } from '@anneal/templating/service.ts';
-import { countedBus, noCounts } from '../counted.ts';
+import { countedBus, countedStore, noCounts, type Counts } from '../counted.ts';
+import { liveMemory } from '../live-memory.ts';
 
 export interface NodeServerQuestion {
-  readonly kind: 'use';
+  readonly kind: 'use' | 'memory';
 }
 export type NodeServerAnswer =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'use'; readonly cpuMicros: number; readonly rss: number }
+  | ({ readonly kind: 'use'; readonly cpuMicros: number; readonly rss: number } & Counts)
+  | { readonly kind: 'memory'; readonly bytes: number }
   | { readonly kind: 'noticed'; readonly node: string; readonly what: string; readonly at: number };
 
 const tell = (answer: NodeServerAnswer): void => void process.send?.(answer);
 
-/** Tells the parent of each published change of a node. */
+const counts = noCounts();
+
+/** Counts what the service does, and tells the parent of each published change of a node. */
 const watched = (service: Service): Service => ({
   ...service,
   start: (context, settings) => {
-    const bus = countedBus(context.bus, noCounts(), ({ type, data }) => {
+    const bus = countedBus(context.bus, counts, ({ type, data }) => {
       const { name, power_state: power, fault } = data as NodeEventData;
       if (type === nodeEvent.powerChanged.type)
         tell({ kind: 'noticed', node: name, what: String(power), at: Date.now() });
       if (type === nodeEvent.faultChanged.type)
         tell({ kind: 'noticed', node: name, what: fault ?? 'no fault', at: Date.now() });
     });
-    return service.start({ ...context, bus }, settings);
+    return service.start({ ...context, bus, store: countedStore(context.store, counts) }, settings);
   },
 });
 
@@ -44,17 +48,18 @@ const running = await startServices({
   services: [
     templatingService,
     schedulingService,
-    watched(provisioningService),
+    provisioningService,
     configurationService,
     notificationService,
     gatewayService,
-  ],
+  ].map((service) => watched(service as Service)),
   environment: process.env,
 });
 
 process.once('disconnect', () => void running.stop().finally(() => process.exit()));
-process.on('message', (_question: NodeServerQuestion) => {
+process.on('message', (question: NodeServerQuestion) => {
+  if (question.kind === 'memory') return tell({ kind: 'memory', bytes: liveMemory() });
   const { user, system } = process.cpuUsage();
-  tell({ kind: 'use', cpuMicros: user + system, rss: process.memoryUsage.rss() });
+  tell({ kind: 'use', ...counts, cpuMicros: user + system, rss: process.memoryUsage.rss() });
 });
 tell({ kind: 'ready' });

@@ -1,0 +1,56 @@
+/** The cost of hosts that run configs or wait, and of nodes that are polled. */
+import { queueSteps } from '../hosts/configs.ts';
+import type { HostSite } from '../hosts/site.ts';
+import { enrolAll } from '../nodes.ts';
+import { openRoom } from '../nodes/room.ts';
+import { costOf, costOfOne, spent, spentIdle, type Cost } from './meter.ts';
+
+/** A host waits for its next request much longer, but so its few requests would vanish in the noise. */
+const waitSeconds = 10;
+
+export interface HostCosts {
+  readonly connected: Cost;
+  /** A wait that ends without a request, and the next one begins. */
+  readonly poll: Cost;
+  readonly config: Cost;
+}
+
+/** `site` has hosts that are not connected yet. They stay connected. */
+export async function hostCosts(site: HostSite, seconds: number): Promise<HostCosts> {
+  const { length: n } = site.hosts;
+  const without = await spentIdle(site, seconds);
+  const nothing = await spent(site, () => Promise.resolve());
+  const connecting = await spent(site, () => site.connectHosts({ waitSeconds }));
+  const idle = await spentIdle(site, seconds);
+  // The first one also compiles the code.
+  await queueSteps(site, 1);
+  const half = Math.floor(n / 2);
+  const config = await costOf(site, half, (count) => queueSteps({ ...site, hosts: site.hosts.slice(0, count) }, 1));
+  return {
+    connected: costOfOne({ less: nothing, more: connecting, count: n }),
+    poll: costOfOne({ less: without, more: idle, count: (n * seconds) / waitSeconds }),
+    config,
+  };
+}
+
+export interface NodeCosts {
+  readonly enrolled: Cost;
+  readonly poll: Cost;
+}
+
+export async function nodeCosts(n: number, { pollSeconds, polls }: { pollSeconds: number; polls: number }) {
+  const room = await openRoom({ machines: n, pollSeconds });
+  try {
+    const seconds = pollSeconds * polls;
+    const without = await spentIdle(room, seconds);
+    const nothing = await spent(room, () => Promise.resolve());
+    const enrolling = await spent(room, () => enrolAll({ room, n }));
+    const idle = await spentIdle(room, seconds);
+    return {
+      enrolled: costOfOne({ less: nothing, more: enrolling, count: n }),
+      poll: costOfOne({ less: without, more: idle, count: n * polls }),
+    } satisfies NodeCosts;
+  } finally {
+    await room.close();
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * What work costs a server. A cost is the difference between two amounts of the same work, so what the server does anyway,
+ * and what happens once, cancels out.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Counts } from '../counted.ts';
+import { bytesWrittenBy } from '../server-use.ts';
+import { settled } from '../settled.ts';
+
+/** A server whose use can be read. */
+export interface Metered {
+  readonly pid: number;
+  use(): Promise<Counts & { readonly cpuMicros: number }>;
+  memory(): Promise<number>;
+}
+
+/** In the order of the columns. */
+export const kinds = {
+  cpuMicros: { title: 'processor', unit: 'µs' },
+  messages: { title: 'messages', unit: '' },
+  events: { title: 'events', unit: '' },
+  calls: { title: 'calls', unit: '' },
+  storeCalls: { title: 'store calls', unit: '' },
+  documentsWritten: { title: 'documents written', unit: '' },
+  bytesWritten: { title: 'written', unit: 'bytes' },
+  memory: { title: 'memory', unit: 'bytes' },
+} as const;
+export type Kind = keyof typeof kinds;
+export type Cost = Readonly<Record<Kind, number>>;
+
+const names = Object.keys(kinds) as Kind[];
+const combine = (of: (kind: Kind) => number): Cost =>
+  Object.fromEntries(names.map((kind) => [kind, of(kind)])) as unknown as Cost;
+
+async function read(server: Metered): Promise<Omit<Cost, 'memory'>> {
+  return { ...(await server.use()), bytesWritten: bytesWrittenBy(server.pid) };
+}
+
+/** What a settled server uses for the work, and for what the work leaves to be done later. */
+export async function spent(server: Metered, work: () => Promise<unknown>): Promise<Cost> {
+  const memory = await server.memory();
+  const before = await read(server);
+  await work();
+  await settled(server);
+  const after = await read(server);
+  const used = { ...after, memory: await server.memory() };
+  const start = { ...before, memory };
+  return combine((kind) => used[kind] - start[kind]);
+}
+
+/**
+ * What the server uses in a time in which it is given no work. The cheaper one of two windows, because a late rest of
+ * earlier work may be in the first.
+ */
+export async function spentIdle(server: Metered, seconds: number): Promise<Cost> {
+  await settled(server);
+  const windows: Cost[] = [];
+  let before = await read(server);
+  for (let window = 0; window < 2; window += 1) {
+    await delay(seconds * 1000);
+    const [start, after] = [before, await read(server)];
+    windows.push(combine((kind) => (kind === 'memory' ? 0 : after[kind] - start[kind])));
+    before = after;
+  }
+  const [cheapest] = windows.toSorted((one, other) => one.cpuMicros - other.cpuMicros);
+  if (!cheapest) throw new Error('There is no window.');
+  return cheapest;
+}
+
+/** The cost of one of the `count` things that `more` has and `less` has not. */
+export const costOfOne = ({ less, more, count }: { less: Cost; more: Cost; count: number }): Cost =>
+  combine((kind) => (more[kind] - less[kind]) / count);
+
+/** The cost of one thing, from `n` and from twice as many. */
+export async function costOf(server: Metered, n: number, work: (count: number) => Promise<unknown>): Promise<Cost> {
+  await settled(server);
+  const less = await spent(server, () => work(n));
+  const more = await spent(server, () => work(2 * n));
+  return costOfOne({ less, more, count: n });
+}
