@@ -1,4 +1,4 @@
-/** What things cost: the table of docs/reference/cost.md. */
+/** The costs of things: the table of docs/reference/cost.md. */
 import { hostCosts, nodeCosts } from './cost/machines.ts';
 import { kinds, type Cost, type Kind } from './cost/meter.ts';
 import { costTable } from './cost/table.ts';

@@ -8,7 +8,7 @@ import { useOf, type Step } from './server-use.ts';
 import { chain, group, randomStrings, testResources, values } from './stack/shapes.ts';
 import { create, crowd, remove, update } from './stack/work.ts';
 
-/** What the cases need beyond the defaults of this and of earlier revisions. */
+/** Settings that the cases need beyond the defaults of this and of earlier revisions. */
 const settings = { ANNEAL_TEMPLATING_MAX_RESOURCES: '30000' };
 
 interface Sizes {

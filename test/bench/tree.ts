@@ -25,7 +25,7 @@ const ended = ({ client }: TestServer) =>
 
 const actions = ['create', 'update with the same', 'update with another parameter', 'delete'] as const;
 
-/** What was measured of one life of a tree. An earlier revision may end it early. */
+/** The measurements of one life of a tree. An earlier revision may end it early. */
 type Steps = { [action in (typeof actions)[number]]?: Step } & { peak?: number };
 
 interface Life {

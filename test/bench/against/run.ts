@@ -29,9 +29,10 @@ export async function runAgainst(
   let running: Running | undefined;
   const remove = (): void => rmSync(root, { recursive: true, force: true, maxRetries: 5 });
   const stopping = new AbortController();
+  let exit: Promise<never> | undefined;
   const interrupted = (signal: keyof typeof signals): void => {
     stopping.abort(new Error(`Interrupted by ${signal}.`));
-    void Promise.resolve(running?.stop()).then(() => {
+    exit = Promise.resolve(running?.stop()).then(() => {
       remove();
       process.exit(signals[signal]);
     });
@@ -73,6 +74,10 @@ export async function runAgainst(
       compared.push(...compare(found));
     }
     return compared;
+  } catch (error) {
+    // The process whose end is the error ended because of the signal.
+    await exit;
+    throw error;
   } finally {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupted);
     remove();

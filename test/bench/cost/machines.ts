@@ -7,6 +7,8 @@ import { costOf, costOfOne, spent, spentIdle, type Cost } from './meter.ts';
 
 /** A host waits for its next request much longer, but so its few requests would vanish in the noise. */
 const waitSeconds = 10;
+/** V8 compiles the code during the first ones, which would count as a cost of the smaller run. */
+const warmUps = 3;
 
 export interface HostCosts {
   readonly connected: Cost;
@@ -22,8 +24,7 @@ export async function hostCosts(site: HostSite, seconds: number): Promise<HostCo
   const nothing = await spent(site, () => Promise.resolve());
   const connecting = await spent(site, () => site.connectHosts({ waitSeconds }));
   const idle = await spentIdle(site, seconds);
-  // The first one also compiles the code.
-  await queueSteps(site, 1);
+  for (let step = 0; step < warmUps; step += 1) await queueSteps(site, 1);
   const half = Math.floor(n / 2);
   const config = await costOf(site, half, (count) => queueSteps({ ...site, hosts: site.hosts.slice(0, count) }, 1));
   return {

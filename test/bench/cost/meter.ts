@@ -1,5 +1,5 @@
 /**
- * What work costs a server. A cost is the difference between two amounts of the same work, so what the server does anyway,
+ * Costs of the work of a server. A cost is the difference between two amounts of the same work, so what the server does anyway,
  * and what happens once, cancels out.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -36,7 +36,7 @@ async function read(server: Metered): Promise<Omit<Cost, 'memory'>> {
   return { ...(await server.use()), bytesWritten: bytesWrittenBy(server.pid) };
 }
 
-/** What a settled server uses for the work, and for what the work leaves to be done later. */
+/** Measures what a settled server uses for the work, and for what the work leaves to be done later. */
 export async function spent(server: Metered, work: () => Promise<unknown>): Promise<Cost> {
   const memory = await server.memory();
   const before = await read(server);
@@ -49,7 +49,7 @@ export async function spent(server: Metered, work: () => Promise<unknown>): Prom
 }
 
 /**
- * What the server uses in a time in which it is given no work. The cheaper one of two windows, because a late rest of
+ * Measures what the server uses in a time in which it is given no work. The cheaper one of two windows, because a late rest of
  * earlier work may be in the first.
  */
 export async function spentIdle(server: Metered, seconds: number): Promise<Cost> {

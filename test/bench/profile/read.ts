@@ -21,7 +21,7 @@ export interface ThreadTime {
   /** Without the idle time. */
   readonly milliseconds: number;
   readonly functions: readonly FunctionTime[];
-  /** What V8 counts beside functions: the idle time, the garbage collector, and native code that is not a call. */
+  /** The entries beside functions: the idle time, the garbage collector, and native code that is not a call. */
   readonly apart: readonly { readonly name: string; readonly milliseconds: number }[];
 }
 
