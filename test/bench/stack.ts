@@ -5,7 +5,7 @@ import { fleet } from '../e2e/templates.ts';
 import { percentiles, type Bench, type BenchOptions, type Row } from './report.ts';
 import { settingsNote, settingsOf } from './server-settings.ts';
 import { useOf, type Step } from './server-use.ts';
-import { chain, group, randomStrings, testResources, values } from './stack/shapes.ts';
+import { chain, group, randomStrings, testResources, values, valuesWithLeaf } from './stack/shapes.ts';
 import { create, crowd, remove, update } from './stack/work.ts';
 
 /** Settings that the cases need beyond the defaults of this and of earlier revisions. */
@@ -66,21 +66,28 @@ const life =
     figures.step(name, n, 'delete', await remove(server, name));
   };
 
-/** Changes the value of one resource, several times. */
+/** Changes one resource of the stack several times: by the whole template, then by a parameter of it. */
 const changeOne =
   (n: number): ((name: string, place: Place) => Promise<void>) =>
   async (name, { server, figures, sizes }) => {
-    for (let number = 1; number <= sizes.updates; number += 1) {
-      const { wall, cpu } = await update(server, name, values(n, { changed: `.${number}` }));
-      figures.add(name, n, 'change one leaf', { unit: 'ms', value: wall * 1000 });
-      figures.add(name, n, 'change one leaf, processor', { unit: 'ms', value: cpu * 1000 });
+    for (const how of ['template', 'parameter'] as const) {
+      for (let number = 1; number <= sizes.updates; number += 1) {
+        const leaf = `${how}${number}`;
+        const change = how === 'template' ? { template: valuesWithLeaf(n, leaf) } : { parameters: { leaf } };
+        const { accepted, complete } = await update(server, name, change);
+        const add = (metric: string, seconds: number): void =>
+          figures.add(name, n, `one leaf by ${how}${metric}`, { unit: 'ms', value: seconds * 1000 });
+        add('', complete.wall);
+        add(', accepted', accepted);
+        add(', processor', complete.cpu);
+      }
     }
   };
 
 const casesOf = ({ large, small, crowd: stacks, each, hosts }: Sizes, trace: string): Case[] => [
   { name: `flat-${small}`, run: life(small, values(small)) },
   { name: `chain-${small / 2}`, run: life(small / 2, chain(small / 2)) },
-  { name: `flat-${large}`, run: life(large, values(large), changeOne(large)) },
+  { name: `flat-${large}`, run: life(large, valuesWithLeaf(large, 'first'), changeOne(large)) },
   { name: `random-strings-${large}`, run: life(large, randomStrings(large)) },
   { name: `test-resources-${large}`, run: life(large, testResources(large)) },
   { name: `group-${large}`, run: life(large, group(large)) },
@@ -118,6 +125,7 @@ export const stackBench: Bench = {
     'processor: of the server’s process with its workers, in the same time.',
     settingsNote(settings),
     'flat, random-strings, test-resources: independent OS::Heat::Value, RandomString and TestResource; the last ones answer by messages.',
+    'one leaf: an update that changes one of the flat resources, by another template (PUT) or another parameter (PATCH). accepted: until the answer.',
     'first-n: the first request to a server that has just started. n-stacks-of-m: all created at once. A round does every case once in one server.',
     'fleet: simulated machines of the lab, power-on and boot included, every script a real process.',
   ],

@@ -2,21 +2,23 @@
 
 const head = 'heat_template_version: 2016-10-14';
 
-/**
- * Independent resources of one type. The type is an alias, because earlier servers refuse a template of more than 512 KiB.
- * `changed` changes the value of the last resource.
- */
-function flat(type: string, properties: (index: number) => string) {
-  return (count: number, { changed = '' } = {}): string => {
-    const line = (index: number): string => {
-      const value = properties(index) + (index === count - 1 ? changed : '');
-      return ` v${index}: {type: ${index === 0 ? `&t ${type}` : '*t'}, properties: {${value}}}`;
-    };
+/** Independent resources of one type. It is an alias, because a server refuses a template of more than 512 KiB. */
+const flat =
+  (type: string, properties: (index: number) => string) =>
+  (count: number): string => {
+    const line = (index: number): string =>
+      ` v${index}: {type: ${index === 0 ? `&t ${type}` : '*t'}, properties: {${properties(index)}}}`;
     return [head, 'resources:', ...Array.from({ length: count }, (_, index) => line(index))].join('\n');
   };
-}
 
 export const values = flat('OS::Heat::Value', (index) => `value: ${index}`);
+/** Values, and one more that is a parameter with a default. */
+export const valuesWithLeaf = (count: number, leaf: string): string =>
+  [
+    values(count - 1),
+    ' last: {type: *t, properties: {value: {get_param: leaf}}}',
+    `parameters: {leaf: {type: string, default: ${leaf}}}`,
+  ].join('\n');
 export const randomStrings = flat('OS::Heat::RandomString', () => 'length: 16');
 /** Their provider answers each request by a message. */
 export const testResources = flat('OS::Heat::TestResource', (index) => `value: t${index}`);

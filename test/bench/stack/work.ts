@@ -30,29 +30,50 @@ async function listed(server: TestServer, count: number, status: string): Promis
   }
 }
 
-/** A created stack: its time until the server has answered the request, and until it is complete. */
-export interface Created {
+/** An action: its time until the server has answered the request, and until it is complete. */
+export interface Answered {
+  /** In seconds. */
   readonly accepted: number;
   readonly complete: Step;
 }
 
-export async function create(server: TestServer, name: string, template: string): Promise<Created> {
+async function answered(
+  server: TestServer,
+  request: () => Promise<unknown>,
+  end: () => Promise<void>,
+): Promise<Answered> {
   let accepted = NaN;
   const complete = await timed(server, async () => {
     const start = performance.now();
-    await server.client.stacks.create({ name, bundle: bundle(template) });
+    await request();
     accepted = (performance.now() - start) / 1000;
-    await reached(server, name, 'CREATE_COMPLETE');
+    await end();
   });
   return { accepted, complete };
 }
 
-export const update = (server: TestServer, stack: string, template: string): Promise<Step> =>
-  timed(server, async () => {
-    // The state of the update before would look like the end of this one, but the server accepts an update first.
-    await server.client.stacks.update({ stack, bundle: bundle(template) });
-    await reached(server, stack, 'UPDATE_COMPLETE');
-  });
+export const create = (server: TestServer, name: string, template: string): Promise<Answered> =>
+  answered(
+    server,
+    () => server.client.stacks.create({ name, bundle: bundle(template) }),
+    () => reached(server, name, 'CREATE_COMPLETE'),
+  );
+
+/** Sends the template, or only other parameters for the template that the stack has. */
+export const update = (
+  server: TestServer,
+  stack: string,
+  change: { template: string } | { parameters: Record<string, string> },
+): Promise<Answered> =>
+  answered(
+    server,
+    () => {
+      const sent = 'template' in change ? { bundle: bundle(change.template) } : { ...change, existing: true };
+      return server.client.stacks.update({ stack, ...sent });
+    },
+    // The stack is in progress when the server has answered, so the state of the update before does not count.
+    () => reached(server, stack, 'UPDATE_COMPLETE'),
+  );
 
 export const remove = (server: TestServer, stack: string): Promise<Step> =>
   timed(server, async () => {
