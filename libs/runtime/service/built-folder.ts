@@ -21,6 +21,22 @@ export interface BuiltFolder {
   readonly sources: readonly string[];
 }
 
+const wanted = new Set<string>();
+const waiting = new Map<string, () => void>();
+
+/** A reader asks for a file of the folder. Call it at each request: only the first one has an effect. */
+export function wantFolder(target: string): void {
+  if (wanted.has(target)) return;
+  wanted.add(target);
+  waiting.get(target)?.();
+}
+
+/** Runs at the first request for the folder in this process, or at once after it. */
+export function whenWanted({ target }: BuiltFolder, run: () => void): void {
+  if (wanted.has(target)) run();
+  else waiting.set(target, run);
+}
+
 /** The paths of the files that fit one of the patterns, sorted. */
 export async function sourceFiles(root: string, patterns: readonly string[]): Promise<string[]> {
   const found = new Set<string>();

@@ -24,6 +24,7 @@ import { credentialsFile } from '../login.ts';
 import { openControl } from './control.ts';
 import { builtConsole } from '@anneal/console/sources.ts';
 import { builtDocs } from '@anneal/docs/sources.ts';
+import { type BuiltFolder, whenWanted } from '@anneal/runtime/service/built-folder.ts';
 import { builtCommands } from '../bundle/bundle.ts';
 import { buildBeside } from './build-beside.ts';
 import { prepareCredentials } from './credentials.ts';
@@ -129,7 +130,7 @@ async function runServices(
   const health = running.healthUrl;
   try {
     const client = await connect({ authUrl, username, password, project });
-    await buildAll(context);
+    await buildAll(context, { separate: separate !== undefined });
     const greet = async (lab: RunningLab | undefined): Promise<void> => {
       const nodes = lab ? await enrolMachines({ client, lab }) : (await client.nodes.list()).length;
       if (!interrupt.aborted) announce({ context, url, health, dataDirectory, nodes, lab, wanted: machines });
@@ -200,15 +201,27 @@ async function startAll(parameters: {
   }
 }
 
-/** Builds what browsers see and the commands, beside the server. */
-async function buildAll({ environment, interrupt: signal, output }: CliContext): Promise<void> {
+/**
+ * Builds the commands beside the server, and what browsers see once a browser asks for it: a build takes more memory than
+ * the server. A gateway in another process cannot say that a browser asks.
+ */
+async function buildAll(
+  { environment, interrupt: signal, output }: CliContext,
+  { separate }: { separate: boolean },
+): Promise<void> {
   const pages = environment['ANNEAL_GATEWAY_CONSOLE'] === undefined ? [builtConsole, builtDocs] : [builtDocs];
-  for (const folder of [builtCommands, ...pages]) {
-    const onFailure = (reason: string): void =>
-      output.note(
-        `Building ${folder.title} failed: ${reason}\nThe server works without it. Build it as the owner of ${folder.root}: ${folder.command}`,
-      );
-    await buildBeside(folder, { signal, onFailure });
+  const build = (folder: BuiltFolder): Promise<void> =>
+    buildBeside(folder, {
+      signal,
+      onFailure: (reason) =>
+        output.note(
+          `Building ${folder.title} failed: ${reason}\nThe server works without it. Build it as the owner of ${folder.root}: ${folder.command}`,
+        ),
+    });
+  await build(builtCommands);
+  for (const folder of pages) {
+    if (separate) await build(folder);
+    else whenWanted(folder, () => void build(folder));
   }
 }
 

@@ -6,6 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
+import { wantFolder } from '@anneal/runtime/service/built-folder.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** The folder that `npm run build:console` fills. */
@@ -36,7 +37,7 @@ const headers = {
 /** Shown until the console is built. It asks again every two seconds. */
 const waitingPage = `<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="2">
 <title>Anneal</title><h1>The console is being built</h1>
-<p>This takes some seconds after the first start. This page continues by itself.
+<p>This takes some seconds, once. This page continues by itself.
 <p>If it does not: run <code>npm run build:console</code> on the server, or set ANNEAL_GATEWAY_CONSOLE to a folder with a built console.
 <p>The API and the command line work meanwhile.</html>`;
 
@@ -46,6 +47,7 @@ export const asksForPage = ({ method, headers: { accept } }: FastifyRequest): bo
 
 /** Sends the page of the console, or the page that waits for it. */
 export async function sendPage(reply: FastifyReply, folder = builtFolder): Promise<FastifyReply> {
+  wantFolder(folder);
   const page = await readFile(join(folder, 'index.html'), 'utf8').catch(() => waitingPage);
   return reply.headers(headers).type('text/html; charset=utf-8').send(page);
 }

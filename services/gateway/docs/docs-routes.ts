@@ -6,6 +6,7 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
+import { wantFolder } from '@anneal/runtime/service/built-folder.ts';
 import type { FastifyInstance } from 'fastify';
 
 /** The folder that `npm run build:docs` fills. */
@@ -34,13 +35,14 @@ const siteHeaders = {
 
 const absentPage = `<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="2">
 <title>Anneal</title><h1>The documentation is being built</h1>
-<p>This takes some seconds after the first start. This page continues by itself.
+<p>This takes some seconds, once. This page continues by itself.
 <p>If it does not: run <code>npm run build:docs</code> on the server. The pages are also in the folder <code>docs</code> of the repository.</html>`;
 
 /** Serves without a login: the pages are those of the public repository. */
 export function docsFiles(scope: FastifyInstance, folder = builtFolder): void {
   scope.addHook('onRequest', async (_request, reply) => {
     void reply.headers(siteHeaders);
+    wantFolder(folder);
     if (
       await access(join(folder, 'index.html')).then(
         () => false,
