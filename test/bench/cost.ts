@@ -1,6 +1,6 @@
 /** The costs of things: the table of docs/reference/cost.md. */
 import { hostCosts, nodeCosts } from './cost/machines.ts';
-import { kinds, type Cost, type Kind } from './cost/meter.ts';
+import { kinds, type Cost, type CostKind } from './cost/meter.ts';
 import { costTable } from './cost/table.ts';
 import { lifeCosts, streamCost, webhookCost } from './cost/stacks.ts';
 import { embeddedHosts, openSite } from './hosts/site.ts';
@@ -25,7 +25,7 @@ export const costBench: Bench = {
     const rows: Row[] = [];
     /** `stays`: it takes memory from now on. The memory of what happens only varies with the caches. */
     const add = (thing: string, n: number, cost: Cost, { stays = false } = {}): void => {
-      for (const kind of Object.keys(kinds) as Kind[]) {
+      for (const kind of Object.keys(kinds) as CostKind[]) {
         if (kind === 'memory' && !stays) continue;
         const { title: metric, unit } = kinds[kind];
         const row = { bench: 'cost', case: thing, backend: 'embedded', n, metric, unit, value: cost[kind] };

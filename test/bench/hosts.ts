@@ -9,7 +9,7 @@ import { floorRows } from './hosts/floor.ts';
 import type { ServerUse } from './hosts/server-process.ts';
 import { peerRows } from './hosts/peers.ts';
 import { isChosen, percentiles, rowLine, type Bench, type BenchOptions, type Row } from './report.ts';
-import { settled } from './settled.ts';
+import { untilIdle } from './until-idle.ts';
 
 const stepsPerHost = 10;
 const limitMs = 600_000;
@@ -35,7 +35,7 @@ async function coldStart({ site, backend, n }: Place): Promise<Row[]> {
 }
 
 async function idle({ site, backend, n, quick }: Place): Promise<Row[]> {
-  await settled(site);
+  await untilIdle(site);
   await site.seen();
   const before = await site.use();
   const start = performance.now();

@@ -71,7 +71,7 @@ export function machine(): string {
   ].join('\n');
 }
 
-export const number = (value: number | undefined): string =>
+export const figureText = (value: number | undefined): string =>
   value === undefined || Number.isNaN(value)
     ? ''
     : Math.abs(value) >= 100
@@ -81,10 +81,10 @@ export const number = (value: number | undefined): string =>
 /** One row as a line, for rows that are printed as they come. */
 export function rowLine({ backend, n, metric, value, unit, p99, cpu, ...row }: Row): string {
   const more = [
-    ...(p99 === undefined ? [] : [`p99 ${number(p99)}`]),
-    ...(cpu === undefined ? [] : [`cpu ${number(cpu)} µs`]),
+    ...(p99 === undefined ? [] : [`p99 ${figureText(p99)}`]),
+    ...(cpu === undefined ? [] : [`cpu ${figureText(cpu)} µs`]),
   ];
-  return `${[backend, n, row.case, metric].join(', ')}: ${[number(value), unit, ...more].join(' ')}`;
+  return `${[backend, n, row.case, metric].join(', ')}: ${[figureText(value), unit, ...more].join(' ')}`;
 }
 
 export function reportTable(rows: readonly Row[]): string {
@@ -96,13 +96,13 @@ export function reportTable(rows: readonly Row[]): string {
       row.backend,
       String(row.n),
       row.metric,
-      number(row.value),
+      figureText(row.value),
       row.unit,
-      number(row.p50),
-      number(row.p95),
-      number(row.p99),
+      figureText(row.p50),
+      figureText(row.p95),
+      figureText(row.p99),
       row.samples === undefined ? '' : String(row.samples),
-      number(row.cpu),
+      figureText(row.cpu),
       row.ratio === undefined ? '' : row.ratio.toFixed(2),
     ]),
   ];

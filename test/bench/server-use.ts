@@ -1,13 +1,13 @@
 /** Use of the processor and memory by a server's process with its threads since its start, which Linux counts in `/proc`. */
 import { readFileSync } from 'node:fs';
 
-export interface ServerUse {
+interface ProcessUse {
   readonly cpuSeconds: number;
   readonly peakMebibytes: number;
 }
 
 /** `pid` is undefined while the server does not run. @throws when there is no such process */
-export function useOf({ pid }: { readonly pid: number | undefined }): ServerUse {
+export function useOf({ pid }: { readonly pid: number | undefined }): ProcessUse {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The fields after the name of the program, which may contain blanks. Ticks are hundredths of a second.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

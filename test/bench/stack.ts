@@ -5,7 +5,7 @@ import { fleet } from '../e2e/templates.ts';
 import { percentiles, type Bench, type BenchOptions, type Row } from './report.ts';
 import { settingsNote, settingsOf } from './server-settings.ts';
 import { useOf, type Step } from './server-use.ts';
-import { chain, group, randomStrings, testResources, values, valuesWithLeaf } from './stack/shapes.ts';
+import { valueChain, group, randomStrings, testResources, values, valuesWithLeaf } from './stack/shapes.ts';
 import { create, crowd, remove, update } from './stack/work.ts';
 
 /** Settings that the cases need beyond the defaults of this and of earlier revisions. */
@@ -86,7 +86,7 @@ const changeOne =
 
 const casesOf = ({ large, small, crowd: stacks, each, hosts }: Sizes, trace: string): Case[] => [
   { name: `flat-${small}`, run: life(small, values(small)) },
-  { name: `chain-${small / 2}`, run: life(small / 2, chain(small / 2)) },
+  { name: `chain-${small / 2}`, run: life(small / 2, valueChain(small / 2)) },
   { name: `flat-${large}`, run: life(large, valuesWithLeaf(large, 'first'), changeOne(large)) },
   { name: `random-strings-${large}`, run: life(large, randomStrings(large)) },
   { name: `test-resources-${large}`, run: life(large, testResources(large)) },

@@ -2,7 +2,7 @@
 import type { Row } from '../report.ts';
 
 /** One figure of a case. */
-export interface Comparison {
+export interface ComparedFigure {
   readonly bench: string;
   readonly case: string;
   readonly backend: string;
@@ -21,7 +21,7 @@ export interface Comparison {
 const tolerance = 1.05;
 
 /** @param sides the rows of each round, of the earlier revision and of this one */
-export function compare({ earlier, now }: { earlier: readonly Row[][]; now: readonly Row[][] }): Comparison[] {
+export function compareRounds({ earlier, now }: { earlier: readonly Row[][]; now: readonly Row[][] }): ComparedFigure[] {
   const before = figuresOf(earlier);
   const after = figuresOf(now);
   return [...new Set([...after.keys(), ...before.keys()])].map((key) => {
@@ -36,7 +36,7 @@ export function compare({ earlier, now }: { earlier: readonly Row[][]; now: read
   });
 }
 
-type Figure = Pick<Comparison, 'bench' | 'case' | 'backend' | 'n' | 'metric' | 'unit'>;
+type Figure = Pick<ComparedFigure, 'bench' | 'case' | 'backend' | 'n' | 'metric' | 'unit'>;
 
 function figuresOf(rounds: readonly Row[][]): Map<string, { figure: Figure; samples: number[] }> {
   const found = new Map<string, { figure: Figure; samples: number[] }>();
@@ -68,7 +68,7 @@ function verdictOf(
   earlier: readonly number[],
   now: readonly number[],
   ratio: number,
-): Comparison['verdict'] {
+): ComparedFigure['verdict'] {
   if (Math.min(earlier.length, now.length) < 2) return 'same';
   // More work a second is better; less of anything else is.
   const isRate = unit.endsWith('/s');

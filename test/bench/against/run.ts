@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { commitOf, writeEarlierTree } from '../../earlier-tree.ts';
 import { repository } from '../../e2e/server.ts';
 import type { Bench, BenchOptions, Row } from '../report.ts';
-import { compare, type Comparison } from './compare.ts';
-import { commandOf, runSide, type Running, type Side } from './side.ts';
+import { compareRounds, type ComparedFigure } from './compare.ts';
+import { commandOf, runSide, type Running, type SourceTree } from './side.ts';
 
 const notes = [
   'The revision is unpacked into a temporary folder, which is removed at the end. Both sides run on this Node, one after the other.',
@@ -22,7 +22,7 @@ export async function runAgainst(
   benches: readonly Bench[],
   revision: string,
   options: BenchOptions,
-): Promise<Comparison[]> {
+): Promise<ComparedFigure[]> {
   const { say, rounds = 3 } = options;
   const commit = await commitOf(revision);
   const root = await mkdtemp(join(tmpdir(), 'anneal-against-'));
@@ -43,12 +43,12 @@ export async function runAgainst(
     for (const made of [folder, temporary]) await mkdir(made);
     say(`\nAgainst ${commit.slice(0, 8)} in ${folder}.\n${notes.join('\n')}`);
     await writeEarlierTree(commit, folder);
-    const earlier: Side = { name: commit.slice(0, 8), folder };
-    const now: Side = { name: 'this revision', folder: repository };
-    const compared: Comparison[] = [];
+    const earlier: SourceTree = { name: commit.slice(0, 8), folder };
+    const now: SourceTree = { name: 'this revision', folder: repository };
+    const compared: ComparedFigure[] = [];
     for (const bench of benches) {
       const found = { earlier: [] as Row[][], now: [] as Row[][] };
-      const run = async (side: Side): Promise<Row[]> => {
+      const run = async (side: SourceTree): Promise<Row[]> => {
         stopping.signal.throwIfAborted();
         running = runSide(commandOf(bench, side, options), { temporary, say });
         return running.rows;
@@ -71,7 +71,7 @@ export async function runAgainst(
             );
         }
       }
-      compared.push(...compare(found));
+      compared.push(...compareRounds(found));
     }
     return compared;
   } catch (error) {

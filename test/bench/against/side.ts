@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { repository } from '../../e2e/server.ts';
 import type { Bench, BenchOptions, Row } from '../report.ts';
 
-export interface Side {
+export interface SourceTree {
   readonly name: string;
   /** The folder with its sources. */
   readonly folder: string;
@@ -15,7 +15,7 @@ export interface Side {
  * A bench of a server is the one of these sources on both sides, with the server of the side: so new cases measure an
  * earlier server too. Another bench imports what it measures, so each side runs its own.
  */
-export function commandOf(bench: Pick<Bench, 'name' | 'measures'>, side: Side, options: BenchOptions) {
+export function commandOf(bench: Pick<Bench, 'name' | 'measures'>, side: SourceTree, options: BenchOptions) {
   const { quick, backend, hosts } = options;
   return {
     folder: bench.measures === 'server' ? repository : side.folder,

@@ -1,9 +1,9 @@
 /** Prints a comparison of two revisions. */
-import { columns, number } from '../report.ts';
-import type { Comparison } from './compare.ts';
+import { columns, figureText } from '../report.ts';
+import type { ComparedFigure } from './compare.ts';
 
-export function comparisonTable(compared: readonly Comparison[]): string {
-  const shown = (value: number | undefined): string => (value === undefined ? 'missing' : number(value));
+export function comparisonTable(compared: readonly ComparedFigure[]): string {
+  const shown = (value: number | undefined): string => (value === undefined ? 'missing' : figureText(value));
   return columns([
     ['bench', 'case', 'backend', 'n', 'metric', 'unit', 'earlier', 'now', 'ratio', ''],
     ...compared.map(({ bench, case: name, backend, n, metric, unit, earlier, now, ratio, verdict }) => [

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Counts } from '../counted.ts';
 import { bytesWrittenBy } from '../server-use.ts';
-import { settled } from '../settled.ts';
+import { untilIdle } from '../until-idle.ts';
 
 /** A server whose use can be read. */
 export interface Metered {
@@ -25,11 +25,11 @@ export const kinds = {
   bytesWritten: { title: 'written', unit: 'bytes' },
   memory: { title: 'memory', unit: 'bytes' },
 } as const;
-export type Kind = keyof typeof kinds;
-export type Cost = Readonly<Record<Kind, number>>;
+export type CostKind = keyof typeof kinds;
+export type Cost = Readonly<Record<CostKind, number>>;
 
-const names = Object.keys(kinds) as Kind[];
-const combine = (of: (kind: Kind) => number): Cost =>
+const names = Object.keys(kinds) as CostKind[];
+const combine = (of: (kind: CostKind) => number): Cost =>
   Object.fromEntries(names.map((kind) => [kind, of(kind)])) as unknown as Cost;
 
 async function read(server: Metered): Promise<Omit<Cost, 'memory'>> {
@@ -41,7 +41,7 @@ export async function spent(server: Metered, work: () => Promise<unknown>): Prom
   const memory = await server.memory();
   const before = await read(server);
   await work();
-  await settled(server);
+  await untilIdle(server);
   const after = await read(server);
   const used = { ...after, memory: await server.memory() };
   const start = { ...before, memory };
@@ -53,7 +53,7 @@ export async function spent(server: Metered, work: () => Promise<unknown>): Prom
  * earlier work may be in the first.
  */
 export async function spentIdle(server: Metered, seconds: number): Promise<Cost> {
-  await settled(server);
+  await untilIdle(server);
   const windows: Cost[] = [];
   let before = await read(server);
   for (let window = 0; window < 2; window += 1) {
@@ -73,7 +73,7 @@ export const costOfOne = ({ less, more, count }: { less: Cost; more: Cost; count
 
 /** The cost of one thing, from `n` and from twice as many. */
 export async function costOf(server: Metered, n: number, work: (count: number) => Promise<unknown>): Promise<Cost> {
-  await settled(server);
+  await untilIdle(server);
   const less = await spent(server, () => work(n));
   const more = await spent(server, () => work(2 * n));
   return costOfOne({ less, more, count: n });

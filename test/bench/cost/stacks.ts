@@ -6,7 +6,7 @@ import { bundle } from '../../e2e/server.ts';
 import { openEventListener } from '../events/site.ts';
 import type { HostSite } from '../hosts/site.ts';
 import { testResources, values } from '../stack/shapes.ts';
-import { settled } from '../settled.ts';
+import { untilIdle } from '../until-idle.ts';
 import { costOf, costOfOne, spent, type Cost } from './meter.ts';
 
 const pollMs = 20;
@@ -79,7 +79,7 @@ export async function webhookCost(site: HostSite, n: number): Promise<Cost> {
   try {
     await subscribe(few);
     await work('webhooks-first')();
-    await settled(site);
+    await untilIdle(site);
     await listener.ask({ kind: 'take' }, 'taken');
     const less = await spent(site, work('webhooks-few'));
     const { events: lessEvents } = await listener.ask({ kind: 'take' }, 'taken');
@@ -113,7 +113,7 @@ export async function streamCost(site: HostSite, n: number): Promise<Cost> {
   try {
     await open(few);
     await work('streams-first')();
-    await settled(site);
+    await untilIdle(site);
     const less = await spent(site, work('streams-few'));
     const lessEvents = seen;
     await open(many - few);

@@ -1,11 +1,11 @@
 /** The table of docs/reference/cost.md. */
-import { number, type Row } from '../report.ts';
+import { figureText, type Row } from '../report.ts';
 import { kinds } from './meter.ts';
 
 /** Differences of two counts that were not exactly equal, such as -0.002 messages, are none. */
 const least = 0.01;
 const shown = (value: number | undefined): string =>
-  value === undefined ? '' : Math.abs(value) < least ? '0' : number(value);
+  value === undefined ? '' : Math.abs(value) < least ? '0' : figureText(value);
 
 export function costTable(rows: readonly Row[]): string {
   const titles = Object.values(kinds).map(({ title, unit }) => (unit === '' ? title : `${title}, ${unit}`));

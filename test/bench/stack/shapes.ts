@@ -24,7 +24,7 @@ export const randomStrings = flat('OS::Heat::RandomString', () => 'length: 16');
 export const testResources = flat('OS::Heat::TestResource', (index) => `value: t${index}`);
 
 /** Values of which each reads the one before. */
-export function chain(count: number): string {
+export function valueChain(count: number): string {
   const lines = Array.from({ length: count }, (_, index) => {
     const value = index === 0 ? '0' : `{get_attr: [v${index - 1}, value]}`;
     return `  v${index}: {type: OS::Heat::Value, properties: {value: ${value}}}`;

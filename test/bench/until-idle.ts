@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const limitMs = 600_000;
 
-export async function settled(server: { use(): Promise<{ readonly cpuMicros: number }> }): Promise<void> {
+export async function untilIdle(server: { use(): Promise<{ readonly cpuMicros: number }> }): Promise<void> {
   const end = performance.now() + limitMs;
   for (let last = -Infinity; ;) {
     const { cpuMicros } = await server.use();
