@@ -6,8 +6,8 @@ import { lifeCosts, streamCost, webhookCost } from './cost/stacks.ts';
 import { embeddedHosts, openSite } from './hosts/site.ts';
 import { rowLine, type Bench, type Row } from './report.ts';
 
-const full = { resources: 1_000, nested: 200, hosts: 1_000, nodes: 500, seconds: 30, polls: 4 };
-const short = { resources: 300, nested: 50, hosts: 200, nodes: 100, seconds: 10, polls: 2 };
+const full = { resources: 2_000, nested: 400, hosts: 1_000, nodes: 500, seconds: 30, polls: 4 };
+const short = { resources: 500, nested: 100, hosts: 200, nodes: 100, seconds: 10, polls: 2 };
 const pollSeconds = 5;
 
 export const costBench: Bench = {
@@ -15,7 +15,7 @@ export const costBench: Bench = {
   measures: 'sources',
   notes: [
     'All services in one process on the embedded bus and store; hosts, listeners and lab are other processes.',
-    'A cost is the difference between n and twice as many things, or between none and n, divided by n, with all that follows later.',
+    'A cost is the difference between none and n things, or between few and many, divided by their number, with all that follows later.',
     'processor: of the server with its workers. calls: questions between services. written: to files and connections.',
     'memory: that is in use after a garbage collection, without the workers.',
   ],
@@ -51,7 +51,7 @@ export const costBench: Bench = {
       const hosts = await hostCosts(site, sizes.seconds);
       add('a host that connects', sizes.hosts, hosts.connected, { stays: true });
       add('an idle host, per long poll', sizes.hosts, hosts.poll);
-      add('a config on a host', sizes.hosts / 2, hosts.config);
+      add('a config on a host', sizes.hosts, hosts.config);
     } finally {
       await site.close();
       await opened.close();

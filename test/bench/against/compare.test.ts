@@ -40,8 +40,12 @@ describe('the comparison of two revisions', () => {
 
   it('counts a lower rate as dearer', () => {
     const given = { unit: 'configs/s' };
-    expect(compareRounds({ earlier: rounds([100, 90], given), now: rounds([50, 60], given) })[0]?.verdict).toBe('dearer');
-    expect(compareRounds({ earlier: rounds([50, 60], given), now: rounds([100, 90], given) })[0]?.verdict).toBe('cheaper');
+    expect(compareRounds({ earlier: rounds([100, 90], given), now: rounds([50, 60], given) })[0]?.verdict).toBe(
+      'dearer',
+    );
+    expect(compareRounds({ earlier: rounds([50, 60], given), now: rounds([100, 90], given) })[0]?.verdict).toBe(
+      'cheaper',
+    );
   });
 
   it('compares the processor time of a row as a figure of its own', () => {

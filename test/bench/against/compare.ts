@@ -21,7 +21,13 @@ export interface ComparedFigure {
 const tolerance = 1.05;
 
 /** @param sides the rows of each round, of the earlier revision and of this one */
-export function compareRounds({ earlier, now }: { earlier: readonly Row[][]; now: readonly Row[][] }): ComparedFigure[] {
+export function compareRounds({
+  earlier,
+  now,
+}: {
+  earlier: readonly Row[][];
+  now: readonly Row[][];
+}): ComparedFigure[] {
   const before = figuresOf(earlier);
   const after = figuresOf(now);
   return [...new Set([...after.keys(), ...before.keys()])].map((key) => {

@@ -3,11 +3,11 @@ import { queueSteps } from '../hosts/configs.ts';
 import type { HostSite } from '../hosts/site.ts';
 import { enrolAll } from '../nodes.ts';
 import { openRoom } from '../nodes/room.ts';
-import { costOf, costOfOne, spent, spentIdle, type Cost } from './meter.ts';
+import { costOf, costOfOne, spentIdle, type Cost } from './meter.ts';
 
 /** A host waits for its next request much longer, but so its few requests would vanish in the noise. */
 const waitSeconds = 10;
-/** V8 compiles the code during the first ones, which would count as a cost of the smaller run. */
+/** V8 compiles the code during the first ones, which would count as their cost. */
 const warmUps = 3;
 
 export interface HostCosts {
@@ -21,14 +21,12 @@ export interface HostCosts {
 export async function hostCosts(site: HostSite, seconds: number): Promise<HostCosts> {
   const { length: n } = site.hosts;
   const without = await spentIdle(site, seconds);
-  const nothing = await spent(site, () => Promise.resolve());
-  const connecting = await spent(site, () => site.connectHosts({ waitSeconds }));
+  const connected = await costOf(site, n, () => site.connectHosts({ waitSeconds }));
   const idle = await spentIdle(site, seconds);
   for (let step = 0; step < warmUps; step += 1) await queueSteps(site, 1);
-  const half = Math.floor(n / 2);
-  const config = await costOf(site, half, (count) => queueSteps({ ...site, hosts: site.hosts.slice(0, count) }, 1));
+  const config = await costOf(site, n, () => queueSteps(site, 1));
   return {
-    connected: costOfOne({ less: nothing, more: connecting, count: n }),
+    connected,
     poll: costOfOne({ less: without, more: idle, count: (n * seconds) / waitSeconds }),
     config,
   };
@@ -44,11 +42,10 @@ export async function nodeCosts(n: number, { pollSeconds, polls }: { pollSeconds
   try {
     const seconds = pollSeconds * polls;
     const without = await spentIdle(room, seconds);
-    const nothing = await spent(room, () => Promise.resolve());
-    const enrolling = await spent(room, () => enrolAll({ room, n }));
+    const enrolled = await costOf(room, n, () => enrolAll({ room, n }));
     const idle = await spentIdle(room, seconds);
     return {
-      enrolled: costOfOne({ less: nothing, more: enrolling, count: n }),
+      enrolled,
       poll: costOfOne({ less: without, more: idle, count: n * polls }),
     } satisfies NodeCosts;
   } finally {

@@ -1,7 +1,4 @@
-/**
- * Costs of the work of a server. A cost is the difference between two amounts of the same work, so what the server does anyway,
- * and what happens once, cancels out.
- */
+/** Costs of the work of a server: the difference between two amounts of work, so what the server does anyway cancels out. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Counts } from '../counted.ts';
 import { bytesWrittenBy } from '../server-use.ts';
@@ -71,10 +68,10 @@ export async function spentIdle(server: Metered, seconds: number): Promise<Cost>
 export const costOfOne = ({ less, more, count }: { less: Cost; more: Cost; count: number }): Cost =>
   combine((kind) => (more[kind] - less[kind]) / count);
 
-/** The cost of one thing, from `n` and from twice as many. */
-export async function costOf(server: Metered, n: number, work: (count: number) => Promise<unknown>): Promise<Cost> {
+/** The cost of one of the `n` things of some work, without what the server uses anyway in such a time. */
+export async function costOf(server: Metered, n: number, work: () => Promise<unknown>): Promise<Cost> {
   await untilIdle(server);
-  const less = await spent(server, () => work(n));
-  const more = await spent(server, () => work(2 * n));
+  const less = await spent(server, () => Promise.resolve());
+  const more = await spent(server, work);
   return costOfOne({ less, more, count: n });
 }

@@ -10,7 +10,7 @@ import { untilIdle } from '../until-idle.ts';
 import { costOf, costOfOne, spent, type Cost } from './meter.ts';
 
 const pollMs = 20;
-/** V8 compiles the code during the first ones, which would count as a cost of the smaller run. */
+/** V8 compiles the code during the first ones, which would count as their cost. */
 const warmUps = 3;
 
 async function create({ client }: HostSite, name: string, made: TemplateBundle): Promise<void> {
@@ -52,13 +52,12 @@ export async function lifeCosts(
     'test resource': (count: number) => bundle(testResources(count)),
     'nested stack': nested,
   };
-  const nameOf = (count: number): string => `${kind.replace(' ', '-')}-${count}`;
   for (let life = 0; life < warmUps; life += 1) {
-    await create(site, 'warm-up', shapes[kind](2 * n));
+    await create(site, 'warm-up', shapes[kind](n));
     await remove(site, 'warm-up');
   }
-  const created = await costOf(site, n, (count) => create(site, nameOf(count), shapes[kind](count)));
-  const deleted = await costOf(site, n, (count) => remove(site, nameOf(count)));
+  const created = await costOf(site, n, () => create(site, 'measured', shapes[kind](n)));
+  const deleted = await costOf(site, n, () => remove(site, 'measured'));
   return { created, deleted };
 }
 
