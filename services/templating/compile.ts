@@ -17,7 +17,7 @@ import { contentHash } from '@anneal/store/content-hash.ts';
 import type { Sources } from './question.ts';
 
 /** The answer to a question, and the contents that it names: they must be stored before it is sent. */
-export interface Compiled<Answer extends Json = CompileAnswer & JsonObject> {
+export interface CompiledContents<Answer extends Json = CompileAnswer & JsonObject> {
   readonly answer: Answer;
   readonly contents: readonly Uint8Array<ArrayBuffer>[];
 }
@@ -26,7 +26,7 @@ export interface Compiled<Answer extends Json = CompileAnswer & JsonObject> {
 export async function compileTemplate(
   parameters: CompileParameters,
   { secrets }: Pick<Sources, 'secrets'>,
-): Promise<Compiled & { readonly environment: JsonObject }> {
+): Promise<CompiledContents & { readonly environment: JsonObject }> {
   const { files = {} } = parameters;
   return contentsOf(compile(parameters), { files, filesHash: undefined, secrets });
 }
@@ -35,7 +35,7 @@ export async function compileTemplate(
 export async function compileNestedTemplate(
   parameters: CompileNested & { readonly filesHash: string },
   { secrets }: Pick<Sources, 'secrets'>,
-): Promise<Compiled> {
+): Promise<CompiledContents> {
   const { files, filesHash } = parameters;
   const { answer, contents } = await contentsOf(compileNested(parameters), { files, filesHash, secrets });
   return { answer, contents };
@@ -74,7 +74,7 @@ async function contentsOf(
     filesHash: string | undefined;
     secrets: Secrets;
   },
-): Promise<Compiled & { readonly environment: JsonObject }> {
+): Promise<CompiledContents & { readonly environment: JsonObject }> {
   if ('mistakes' in compiled) throw refused(compiled.mistakes);
   const sealed = sealHidden({ ...compiled, secrets });
   const { environment } = sealed;

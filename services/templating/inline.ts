@@ -5,7 +5,7 @@
  */
 import { Abandoned, EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import type { EvaluationLimits } from '@anneal/hot/limits.ts';
-import type { Compiled } from './compile.ts';
+import type { CompiledContents } from './compile.ts';
 import type { Sources } from './question.ts';
 import { createTasks, type Task } from './task.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -19,7 +19,7 @@ const mostWork = 20_000;
 export function createInline(
   { blobs, secrets }: Sources,
   limits: EvaluationLimits,
-): (task: Task) => Promise<Compiled<Json> | undefined> {
+): (task: Task) => Promise<CompiledContents<Json> | undefined> {
   const large = new Set<string>();
   const small: Sources = {
     secrets,

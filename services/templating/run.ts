@@ -5,7 +5,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { createWorkerPool } from '@anneal/runtime/work/worker-pool.ts';
 import { Askers } from './askers.ts';
-import type { Compiled } from './compile.ts';
+import type { CompiledContents } from './compile.ts';
 import { createInline } from './inline.ts';
 import { serveRemote } from './remote.ts';
 import type { ResourceTypes } from './resource-types.ts';
@@ -52,7 +52,7 @@ export function createRunner(
     serve: (request) => remote.serve(request),
   });
   const askers = new Askers();
-  const compiledOf = async (asked: Asked, signal: AbortSignal): Promise<Compiled<Json>> => {
+  const compiledOf = async (asked: Asked, signal: AbortSignal): Promise<CompiledContents<Json>> => {
     const { maxResources, maxDepth } = settings;
     const served = await types.list();
     const task = { ...asked, types: served, maxResources, maxDepth, now: context.now() } as Task;
@@ -61,7 +61,7 @@ export function createRunner(
     // Questions of the engine (nested stacks) and of clients have separate lanes, which take turns.
     const lane = `project ${task.question.project}${task.kind === 'compile nested' ? ', nested stacks' : ''}`;
     const job = { lane, what: words[task.kind], signal };
-    return (await pool.run({ ...job, task: remote.toRemote(task, served) })) as Compiled<Json>;
+    return (await pool.run({ ...job, task: remote.toRemote(task, served) })) as CompiledContents<Json>;
   };
   return {
     work: (asked, delivery) =>

@@ -5,7 +5,13 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { CompileNestedQuestion, CompileQuestion, ValidateQuestion } from '@anneal/contracts/calls/templating.ts';
 import { TemplateLibrary } from '@anneal/hot/nested/library.ts';
 import type { EvaluationWork } from '@anneal/hot/evaluate/work.ts';
-import { checkTemplate, type Compiled, compileNestedTemplate, compileTemplate, validateTemplate } from './compile.ts';
+import {
+  checkTemplate,
+  type CompiledContents,
+  compileNestedTemplate,
+  compileTemplate,
+  validateTemplate,
+} from './compile.ts';
 import { createNestedQuestions } from './nested-question.ts';
 import { readQuestion, type Rules, type Sources } from './question.ts';
 
@@ -23,7 +29,7 @@ export type Task = Rules & {
 export type RemoteTask = Omit<Task, 'types'> & { readonly types: string };
 
 /** Runs tasks. It writes nothing: the caller stores the contents of a plan before it answers. */
-export function createTasks(sources: Sources): (task: Task, work: EvaluationWork) => Promise<Compiled<Json>> {
+export function createTasks(sources: Sources): (task: Task, work: EvaluationWork) => Promise<CompiledContents<Json>> {
   const nested = createNestedQuestions(sources);
   return async (task, work) => {
     if (task.kind === 'compile nested') {

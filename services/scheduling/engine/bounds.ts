@@ -8,7 +8,7 @@ import { referencesOf } from '@anneal/hot/resources/references.ts';
 import { toRecord } from '@anneal/python/values/record.ts';
 import { Abandoned, EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import type { EvaluationLimits } from '@anneal/hot/limits.ts';
-import { type Heavy, type HeavyTask, type HeavyText, NeedsWorker, textOf } from './heavy.ts';
+import { type Heavy, type HeavyTask, type HeavyText, NeedsWorker, heavyText } from './heavy.ts';
 import type { Peer } from './sealing.ts';
 import type { SizeLimits } from '@anneal/convergence/size-limits.ts';
 
@@ -102,7 +102,7 @@ export function createBounds({
     } catch (error) {
       if (!(error instanceof Abandoned)) throw error;
     }
-    const task = textOf(taskOf(kind, about));
+    const task = heavyText(taskOf(kind, about));
     const known = heavy.resultOf(task);
     if (!known) throw new NeedsWorker([task]);
     return 'value' in known ? (known.value as T) : failed(known.failure);
@@ -126,7 +126,7 @@ export function createBounds({
           if (!(error instanceof Abandoned)) throw error;
           left = 0;
         }
-        const task = textOf(taskOf('resolve', about));
+        const task = heavyText(taskOf('resolve', about));
         const known = heavy.resultOf(task);
         if (known) return 'value' in known ? (known.value as Resolution) : { ok: false, failure: known.failure };
         unresolved.push(task);

@@ -32,7 +32,7 @@ export interface HeavyText {
   readonly text: string;
 }
 
-export function textOf(task: HeavyTask): HeavyText {
+export function heavyText(task: HeavyTask): HeavyText {
   const text = JSON.stringify(task);
   return {
     key: createHash('sha256').update(text).digest('base64'),

@@ -63,7 +63,7 @@ export interface StackStepOptions extends LoadOptions {
 /** The errors of refused messages, by message id. */
 type Refusals = Map<string, AnnealError>;
 
-/** What the tries of one step share: the moment, and the inputs of its messages, some of which were compiled. */
+/** Shared by the tries of one step: the moment, and the inputs of its messages, some of which were compiled. */
 interface Tries extends StepMoment {
   /** By message and version of the stack. */
   readonly inputs: Map<string, Input | undefined>;
