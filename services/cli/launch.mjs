@@ -26,9 +26,8 @@ const stamp = join(modules, '.anneal-installed');
 const copy = join(modules, '.anneal-lock');
 /** Node's compile cache, which halves the start time of a program. Node ignores a folder that it cannot write to. */
 const compiled = join(modules, '.cache', 'anneal', 'compiled');
-/** These two for `anneal serve`: see libs/runtime/service/node-flags.ts. */
+/** For `anneal serve`: see libs/runtime/service/node-flags.ts. */
 const newObjects = '--max-semi-space-size=16';
-const serverMemory = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
 /** Anneal uses `node:sqlite`, and what later versions of it offer. */
 const leastMajor = 24;
 const orphan = new URL('./orphan.mjs', import.meta.url).href;
@@ -121,7 +120,6 @@ export function launch(program, programArguments) {
     words: [program, ...programArguments],
     env: {
       ...(isOurs && { NODE_COMPILE_CACHE: compiled }),
-      ...(isServer && serverMemory),
       ...process.env,
       PATH: path,
     },

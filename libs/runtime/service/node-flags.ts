@@ -8,6 +8,3 @@ export const serverFlags = ({ NODE_OPTIONS: given = '' }: NodeJS.ProcessEnv): st
 ];
 /** Three areas of this size, in MiB. */
 const newObjects = '--max-semi-space-size=16';
-
-/** Has glibc return free memory at once, and keep no area for each of many threads: 25 MB of an idle server. */
-export const serverMemory = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
