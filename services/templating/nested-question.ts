@@ -8,13 +8,14 @@ import type { CompileAnswer, CompileNestedQuestion } from '@anneal/contracts/cal
 import type { CompileNested } from '@anneal/hot/nested/compile-nested.ts';
 import { readStoredJson } from '@anneal/python/values/json-text.ts';
 import { TemplateLibrary } from '@anneal/hot/nested/library.ts';
+import { Recent } from '@anneal/runtime/work/recent.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readPlan, type Rules, type Sources } from './question.ts';
 import { hideSecrets } from './secret-members.ts';
 
 export interface NestedQuestions {
   read(question: CompileNestedQuestion, rules: Rules): Promise<CompileNested & { readonly filesHash: string }>;
-  /** The root stack of a tree was compiled from these: its nested stacks, whose questions follow, need not read them. */
+  /** Notes from what the root stack of a tree was compiled, so that the questions for its nested stacks read nothing again. */
   know(
     stored: Pick<CompileAnswer, 'environment' | 'files'>,
     tree: { environment: JsonObject; files: Readonly<Record<string, string>>; library: TemplateLibrary },
@@ -116,22 +117,14 @@ interface Kept<T> {
 
 /** Caches the most recently used values. Concurrent calls for the same key share one promise. */
 function createKept<T>(most: number): Kept<T> {
-  const kept = new Map<string, Promise<T>>();
-  const keep = (key: string, value: Promise<T>): void => {
-    kept.delete(key);
-    kept.set(key, value);
-    for (const oldest of kept.keys()) {
-      if (kept.size <= most) break;
-      kept.delete(oldest);
-    }
-  };
+  const kept = new Recent<Promise<T>>(most);
   return {
     get(key, make) {
       const found = kept.get(key) ?? make();
-      keep(key, found);
+      kept.set(key, found);
       found.catch(() => kept.delete(key));
       return found;
     },
-    set: (key, value) => keep(key, Promise.resolve(value)),
+    set: (key, value) => kept.set(key, Promise.resolve(value)),
   };
 }

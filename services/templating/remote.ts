@@ -1,6 +1,7 @@
 /** Gives a worker what only the service's thread has: the blobs of the store, and the resource types. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
+import { Recent } from '@anneal/runtime/work/recent.ts';
 import type { AskService } from '@anneal/runtime/work/worker-thread.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 import type { RemoteTask, Task } from './task.ts';
@@ -8,10 +9,10 @@ import { type ServedType, versionOf } from './resource-types.ts';
 
 type Request = { readonly blob: string } | { readonly types: string };
 
-/** The lists of types that tasks in work may name: the current one, and the one before an announcement. */
+/** The lists of types that a task in work may name: the current one, and some from before the latest announcements. */
 const mostLists = 4;
 
-/** In the worker: reads through the service's thread. The types of the last tasks are kept. */
+/** In the worker: reads through the service's thread. It keeps the types of the last task. */
 export function createRemote(ask: AskService): {
   readonly blobs: Pick<Blobs, 'getText'>;
   readonly taskOf: (task: RemoteTask) => Promise<Task>;
@@ -34,16 +35,11 @@ export function serveRemote(blobs: Pick<Blobs, 'getText'>): {
   toRemote(task: Task, types: readonly ServedType[]): RemoteTask;
   serve(request: unknown): Promise<unknown>;
 } {
-  const lists = new Map<string, readonly ServedType[]>();
+  const lists = new Recent<readonly ServedType[]>(mostLists);
   return {
     toRemote(task, types) {
       const version = versionOf(types);
-      lists.delete(version);
       lists.set(version, types);
-      for (const oldest of lists.keys()) {
-        if (lists.size <= mostLists) break;
-        lists.delete(oldest);
-      }
       return { ...task, types: version };
     },
     async serve(request) {

@@ -1,6 +1,6 @@
 /**
- * Lets a server build what it builds beside its first start (console, documentation, commands), so that no bench measures
- * that work. The start also fills the compile cache of Node for these sources.
+ * Lets a server build what it builds beside its first start, so that no bench measures that work: the commands, and in an
+ * earlier revision the console and the documentation, too. The start also fills the compile cache of Node for these sources.
  */
 import { readFile } from 'node:fs/promises';
 import { eventually } from '@anneal/runtime/testing.ts';

@@ -179,7 +179,7 @@ function around({ environment: stored, library, work }: WithWork, mistakes: Mist
   return environment;
 }
 
-/** An environment as it is stored: one object for all stacks with the same registry, because its size exceeds theirs. */
+/** Environments as they are stored. All stacks with one registry share the object, so that it is written once. */
 const storedBy = new WeakMap<TypeRegistry, JsonObject>();
 
 /** Without the parameters, which the plan has. */

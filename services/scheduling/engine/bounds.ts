@@ -38,7 +38,7 @@ function readable(
   return { name, type, nested, physical_id, physical_name, attributes } as ResourceDocument;
 }
 
-/** The parameters that are read, and those whose names are all that is read of them. */
+/** The parameters that are read: all of them when a name is computed. */
 function parametersIn({ parameters }: Plan, read: ReadonlySet<string>): Plan['parameters'] {
   if (read.has('*')) return parameters;
   return toRecord(Object.entries(parameters).filter(([name]) => read.has(name)));
