@@ -156,6 +156,27 @@ describe.skipIf(typeof found === 'string')('the web console', () => {
     await page.waitForURL('**/stacks/done');
   });
 
+  it('keeps the found stacks in the palette while the server looks for more words', async () => {
+    await page.goto(`${server.url}/`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('stack d');
+    await page.getByRole('option', { name: 'done' }).waitFor();
+    const asked = Promise.withResolvers<unknown>();
+    const answered = Promise.withResolvers<unknown>();
+    await page.route(/find=done/, async (route) => {
+      asked.resolve(undefined);
+      await answered.promise;
+      await route.continue();
+    });
+    await page.keyboard.type('one');
+    await asked.promise;
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/stacks/done');
+    answered.resolve(undefined);
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   it('continues after the server was killed', async () => {
     await page.goto(`${server.url}/stacks`);
     await page.getByRole('link', { name: 'done' }).waitFor();

@@ -1,8 +1,8 @@
 /** Questions to the server, each kept until an event says that its answer has changed. */
 import type { Client } from '@anneal/client/connect.ts';
 import { hasCode } from '@anneal/contracts/errors.ts';
-import { keepPreviousData, useQueries, useQuery, type UseQueryResult } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { useQueries, useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
 import { useSession } from '../session/session.tsx';
 
 /**
@@ -40,14 +40,19 @@ export function useAskEach<T>(
   everyMs?: number,
 ): UseQueryResult<T>[] {
   const { client } = useSession();
+  // `useQueries` observes a new key from nothing: its own `keepPreviousData` keeps nothing.
+  const before = useRef<readonly (T | undefined)[]>([]);
   const results = useQueries({
-    queries: questions.map(({ key, ask }) => ({
+    queries: questions.map(({ key, ask }, place) => ({
       queryKey: key,
       queryFn: () => ask(client),
-      placeholderData: keepPreviousData,
+      placeholderData: () => before.current[place],
       ...(everyMs !== undefined && { refetchInterval: everyMs }),
     })),
   }) as UseQueryResult<T>[];
+  useEffect(() => {
+    before.current = results.map(({ data }) => data);
+  });
   useLogin(results.map(({ error }) => error));
   return results;
 }
