@@ -7,9 +7,9 @@
  * Comparing two sealed properties therefore shows whether the secret changed; `renew` both if an older key or format
  * could have sealed one. The price: a reader recognises equal secrets.
  *
- * The cipher is JavaScript, because OpenSSL's is not among those that Node offers: sealing or opening takes 40 to 85 ms
- * per MiB, and blocks. `ANNEAL_GATEWAY_BODY_LIMIT` and the size limits of scheduling bound it, because all that is sealed
- * comes through one of them. The seals used most recently are known and cost nothing (`known-seals.ts`).
+ * Sealing or opening takes about 10 µs, and 10 ms per MiB, and blocks (`seal-cipher.ts`). `ANNEAL_GATEWAY_BODY_LIMIT` and
+ * the size limits of scheduling bound it, because all that is sealed comes through one of them. The seals used most
+ * recently are known and cost nothing (`known-seals.ts`).
  *
  * Format 1 is only read: AES-256-GCM, with a MAC of the content as nonce and the tag before the content.
  *
@@ -20,10 +20,10 @@
  *    more, unless its sender received it from us.
  */
 import { createDecipheriv, createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import { gcmsiv } from '@noble/ciphers/aes.js';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { KnownSeals } from './known-seals.ts';
+import { createSealCipher, type SealCipher } from './seal-cipher.ts';
 
 /** Seals and opens values. The first key seals; each key opens what it sealed. */
 export interface Secrets {
@@ -55,14 +55,15 @@ export interface Secrets {
 
 const mark = '$sealed';
 const format = '2';
-const nonce = new Uint8Array(12);
+/** Of format 1. */
+const nonceBytes = 12;
 const tagBytes = 16;
 /** The characters of the seals that a thread remembers, with their contents. */
 const mostCharacters = 16 * 1024 * 1024;
 
 interface Key {
   readonly id: string;
-  readonly sealing: Uint8Array;
+  readonly sealing: SealCipher;
   /** Opens seals of format 1. */
   readonly format1: Uint8Array;
   readonly signature: Uint8Array;
@@ -72,7 +73,7 @@ function keyOf(key: Uint8Array): Key {
   const derive = (purpose: string): Uint8Array => new Uint8Array(hkdfSync('sha256', key, '', purpose, 32));
   return {
     id: createHash('sha256').update(key).digest('hex').slice(0, 8),
-    sealing: derive('anneal sealing'),
+    sealing: createSealCipher(derive('anneal sealing')),
     format1: derive('anneal encryption'),
     signature: derive('anneal signature'),
   };
@@ -92,13 +93,13 @@ export function openText(secrets: Pick<Secrets, 'open'>, value: Json): string {
 }
 
 /** The content of a seal; undefined in an unknown format. @throws Error when the key did not make it */
-function decrypt(version: string | undefined, key: Key, bytes: Uint8Array): Uint8Array | undefined {
-  if (version === format) return gcmsiv(key.sealing, nonce).decrypt(bytes);
+function decrypt(version: string | undefined, key: Key, bytes: Uint8Array): Buffer | undefined {
+  if (version === format) return key.sealing.decrypt(bytes);
   if (version !== '1') return undefined;
-  const bodyAt = nonce.length + tagBytes;
-  const given = bytes.subarray(0, nonce.length);
+  const bodyAt = nonceBytes + tagBytes;
+  const given = bytes.subarray(0, nonceBytes);
   const decipher = createDecipheriv('aes-256-gcm', key.format1, given, { authTagLength: tagBytes });
-  decipher.setAuthTag(bytes.subarray(nonce.length, bodyAt));
+  decipher.setAuthTag(bytes.subarray(nonceBytes, bodyAt));
   return Buffer.concat([decipher.update(bytes.subarray(bodyAt)), decipher.final()]);
 }
 
@@ -127,7 +128,7 @@ function createSealing(ring: readonly Key[], current: Key): Sealing {
     try {
       const bytes = decrypt(version, key, Buffer.from(content, 'base64url'));
       if (!bytes) return undefined;
-      const json = Buffer.from(bytes).toString();
+      const json = bytes.toString();
       const opened = { value: JSON.parse(json) as Json };
       // A seal with an older key or format is renewed, so it is not the seal of its content.
       if (isCurrent(value)) seals.add(text, json, opened);
@@ -141,8 +142,8 @@ function createSealing(ring: readonly Key[], current: Key): Sealing {
     const json = JSON.stringify(value);
     const before = seals.sealOf(json);
     if (before !== undefined) return { [mark]: before };
-    const bytes = gcmsiv(current.sealing, nonce).encrypt(Buffer.from(json));
-    const text = `${format}.${current.id}.${Buffer.from(bytes).toString('base64url')}`;
+    const bytes = current.sealing.encrypt(Buffer.from(json));
+    const text = `${format}.${current.id}.${bytes.toString('base64url')}`;
     seals.add(text, json);
     return { [mark]: text };
   };
