@@ -15,7 +15,7 @@ import type { EvaluationLimits } from '@anneal/hot/limits.ts';
 import { sourcesDiffer } from '@anneal/hot/nested/sources.ts';
 import { compareProperties } from '@anneal/hot/resources/properties.ts';
 import { referencesOf } from '@anneal/hot/resources/references.ts';
-import { derivedId } from '@anneal/runtime/derived-id.ts';
+import { derivedIdAt } from '@anneal/runtime/derived-id.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { isHeld } from '../groups/facts.ts';
 import { memberOf } from '../groups/member-events.ts';
@@ -102,7 +102,8 @@ export function createEvaluation(parameters: {
       supersedes: (resource) => types.servedBy(resource)?.supersedes === true,
       cancels: (resource) => types.servedBy(resource)?.cancels === true,
       queuePlace: (planned) => queuePlaceOf(types, planned),
-      newId: (text) => derivedId(text),
+      // All tries of a step have one moment, so they derive the same ids; rows of one step are side by side in the indexes.
+      newId: (text) => derivedIdAt(text, moment.now),
       ...resolving(),
       compare,
       ...differing(moment.sources),
