@@ -193,7 +193,8 @@ async function openEngine(context: ServiceContext, given: Given) {
   const quotaRoutes = projectQuotas.routes(context, quotas.used, (project) => quotas.changed(project));
   const limits = { project: given.projectRequests, provider: given.providerRequests };
   const gate = new Limiter({ context, held, providers, limits, shards });
-  const [plans, contents] = [createPlans({ store }), createContents({ store })];
+  const contents = createContents(store);
+  const plans = createPlans(store, { contents });
   const stopCounts = serveStackCounts(context, collections);
   const close = (): Promise<void> => {
     stopCounts();

@@ -2,6 +2,7 @@
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { stackCreate, stackDelete, stackShow, stackUpdate } from '@anneal/contracts/calls/scheduling.ts';
 import type { CompileAnswer } from '@anneal/contracts/calls/templating.ts';
+import { writeJson } from '@anneal/contracts/slices/json-slices.ts';
 import { compile } from '@anneal/hot/compile.ts';
 import { withDigests } from '@anneal/hot/compile/entry-digest.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
@@ -49,7 +50,7 @@ async function accepted(engine: Engine, source: JsonObject): Promise<Accepted> {
     maxResources: -1,
   });
   if ('mistakes' in compiled) throw new Error(compiled.mistakes[0]?.message);
-  const plan = await engine.store.blobs.put(JSON.stringify(withDigests(compiled.plan)));
+  const plan = await engine.store.blobs.put(await writeJson(withDigests(compiled.plan)));
   return { plan, template: plan, environment: plan, files: plan, description: '' };
 }
 

@@ -1,7 +1,7 @@
 import { assert, asyncProperty, jsonValue } from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { isLargeJson, readJson, writeJson } from './json-slices.ts';
+import { EarlierLines, isLargeJson, readJson, writeJson } from './json-slices.ts';
 import { Pace } from './pace.ts';
 import { validateInSlices } from './validate-slices.ts';
 
@@ -42,9 +42,33 @@ it('writes what JSON.stringify writes, apart from line breaks, and reads it agai
 it('takes many slices to write and to read a large value, and none that is large', async () => {
   const [writes, reads] = [new Impatient(), new Impatient()];
   const text = await writeJson(large('x'), writes);
-  expect(await readJson(text, reads)).toEqual(large('x'));
+  expect(await readJson(text, { pace: reads })).toEqual(large('x'));
   expect(Math.min(writes.turns, reads.turns)).toBeGreaterThan(text.length / 50_000);
   expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThan(100_000);
+});
+
+it('shares what has not changed with the text before, and keeps as many texts as it may', async () => {
+  const before = large('x') as { list: object[]; map: Record<string, unknown> };
+  const text = await writeJson(before);
+  const after = { ...before, list: before.list.with(1500, { index: -1, text: 'y'.padEnd(120), value: 'y' }) };
+  const next = await writeJson(after);
+  const earlier = new EarlierLines({ mostCharacters: 2 * text.length + 1000 });
+  const read = async (given: string) => (await readJson(given, { earlier })) as typeof before;
+  const [one, two] = [await read(text), await read(next)];
+  expect([one, two]).toEqual([JSON.parse(text), JSON.parse(next)]);
+  expect(two.list[0]).toBe(one.list[0]);
+  expect(two.list[1500]).not.toEqual(one.list[1500]);
+  expect(two.list.filter((item, index) => item === one.list[index]).length).toBeGreaterThan(2000);
+  expect((await read(text)).list[0]).toBe(one.list[0]);
+  for (const other of ['a', 'b']) await read(await writeJson(large(other)));
+  expect((await read(text)).list[0]).not.toBe(one.list[0]);
+});
+
+it('does not take the members of a map for those of a list', async () => {
+  const earlier = new EarlierLines({ mostCharacters: 10_000_000 });
+  const [space, key] = [' '.repeat(300_000), '"a":1'];
+  await readJson(`{\n${key}${space}\n}`, { earlier });
+  await expect(readJson(`[\n${key}${space}\n]`, { earlier })).rejects.toThrow(SyntaxError);
 });
 
 it('writes a small value in one line, and omits what JSON omits', async () => {

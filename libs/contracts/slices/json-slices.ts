@@ -90,11 +90,21 @@ function* linesOf(before: string, value: unknown): Generator<string> {
   yield isList ? ']' : '}';
 }
 
-/** Reads the text of `writeJson` in slices, and any other JSON at once. @throws SyntaxError */
-export async function readJson(text: string, pace: Pace = new Pace()): Promise<unknown> {
+/**
+ * Reads the text of `writeJson` in slices, and any other JSON at once. Values in lines that `earlier` knows are shared
+ * with the texts that it has read. @throws SyntaxError
+ */
+export async function readJson(
+  text: string,
+  { pace = new Pace(), earlier }: { pace?: Pace; earlier?: EarlierLines } = {},
+): Promise<unknown> {
   if (text.length < charactersUncut || !text.includes('\n')) return JSON.parse(text) as unknown;
   try {
-    return await joined(text.split('\n'), pace);
+    const lines = text.split('\n');
+    const members: Members[] = [];
+    const whole = await joined(lines, { pace, earlier, members });
+    earlier?.keep({ lines, members, characters: text.length });
+    return whole;
   } catch {
     // Another program's line breaks are at other places.
     return JSON.parse(text) as unknown;
@@ -102,16 +112,53 @@ export async function readJson(text: string, pace: Pace = new Pace()): Promise<u
 }
 
 type Container = unknown[] | Record<string, unknown>;
+/** The items of a list, or the entries of a map. Absent for a line that opens or closes one. */
+type Members = { readonly items: readonly unknown[] } | { readonly entries: readonly [string, unknown][] } | undefined;
+
+interface ReadText {
+  readonly lines: readonly string[];
+  readonly members: readonly Members[];
+  readonly characters: number;
+}
+
+/**
+ * The last large texts that were read, line by line. A new version of a text has most lines of the one before at the same
+ * places, and they need not be parsed again. Only for values that never change.
+ */
+export class EarlierLines {
+  readonly #most: number;
+  readonly #texts: ReadText[] = [];
+
+  /** @param mostCharacters of all texts that are kept */
+  constructor({ mostCharacters }: { mostCharacters: number }) {
+    this.#most = mostCharacters;
+  }
+
+  find(line: string, index: number): Members {
+    return this.#texts.find(({ lines }) => lines[index] === line)?.members[index];
+  }
+
+  keep(text: ReadText): void {
+    this.#texts.unshift(text);
+    let characters = 0;
+    const kept = this.#texts.findIndex((each) => (characters += each.characters) > this.#most);
+    if (kept >= 0) this.#texts.length = kept;
+  }
+}
 
 /** A line that opens a list or a map: its key, when it is the member of a map, and the bracket. */
 const opening = /^,?(?:("(?:[^"\\]|\\.)*"):)?([[{])$/;
 
-async function joined(lines: readonly string[], pace: Pace): Promise<unknown> {
+async function joined(
+  lines: readonly string[],
+  { pace, earlier, members }: { pace: Pace; earlier: EarlierLines | undefined; members: Members[] },
+): Promise<unknown> {
   const [first] = lines;
   if (first !== '[' && first !== '{') throw new SyntaxError('not written by writeJson');
   const whole: Container = first === '[' ? [] : {};
   const open: Container[] = [whole];
-  for (const line of lines.slice(1)) {
+  for (const [index, line] of lines.entries()) {
+    if (index === 0) continue;
     const container = open.at(-1);
     if (!container) throw new SyntaxError('text after the end');
     const opened = opening.exec(line);
@@ -123,19 +170,26 @@ async function joined(lines: readonly string[], pace: Pace): Promise<unknown> {
       if (Array.isArray(container)) container.push(inner);
       else define(container, JSON.parse(key ?? '""') as string, inner);
       open.push(inner);
-    } else addMembers(container, line.startsWith(',') ? line.slice(1) : line);
+    } else {
+      members[index] = earlier?.find(line, index) ?? membersOf(container, line.startsWith(',') ? line.slice(1) : line);
+      add(container, members[index]);
+    }
     if (pace.isOver) await pace.turn();
   }
   if (open.length > 0) throw new SyntaxError('no end');
   return whole;
 }
 
-function addMembers(container: Container, text: string): void {
-  if (Array.isArray(container)) {
-    for (const item of JSON.parse(`[${text}]`) as unknown[]) container.push(item);
-    return;
-  }
-  for (const [key, member] of Object.entries(JSON.parse(`{${text}}`) as object)) define(container, key, member);
+function membersOf(container: Container, text: string): NonNullable<Members> {
+  if (Array.isArray(container)) return { items: JSON.parse(`[${text}]`) as unknown[] };
+  return { entries: Object.entries(JSON.parse(`{${text}}`) as object) };
+}
+
+/** @throws SyntaxError for the items of a list in a map, which another program may have written */
+function add(container: Container, members: NonNullable<Members>): void {
+  if ('items' in members !== Array.isArray(container)) throw new SyntaxError('not written by writeJson');
+  if ('items' in members) for (const item of members.items) (container as unknown[]).push(item);
+  else for (const [key, member] of members.entries) define(container as Record<string, unknown>, key, member);
 }
 
 /** Assignment would set the prototype for the key `__proto__`. */

@@ -1,6 +1,7 @@
 /** Measures the contents (plan, template, environment, files) that a stack keeps in the store. */
 import type { StackDocument, Target } from '@anneal/convergence/documents.ts';
 import type { State } from '@anneal/convergence/state.ts';
+import { Recent } from '@anneal/runtime/work/recent.ts';
 import type { Store } from '@anneal/store/port.ts';
 
 export interface Contents {
@@ -9,11 +10,15 @@ export interface Contents {
    * stack around it, so only its plan and template count.
    */
   bytesOf(target: Pick<Target, 'plan' | 'template' | 'environment' | 'files'>, depth: number): Promise<number>;
+  /** Notes the size of a content that was read for another reason. */
+  note(hash: string, bytes: number): void;
 }
 
-export function createContents({ store, size = 10_000 }: { store: Store; size?: number }): Contents {
-  /** By hash. A content never changes. */
-  const known = new Map<string, number>();
+/** A content never changes, so the sizes of those that were measured last are kept. */
+const sizesKept = 10_000;
+
+export function createContents(store: Store): Contents {
+  const known = new Recent<number>(sizesKept);
 
   const measure = async (hash: string): Promise<number> => {
     const before = known.get(hash);
@@ -21,14 +26,11 @@ export function createContents({ store, size = 10_000 }: { store: Store; size?: 
     const content = hash === '' ? undefined : await store.blobs.get(hash);
     if (!content) return 0;
     known.set(hash, content.byteLength);
-    for (const oldest of known.keys()) {
-      if (known.size <= size) break;
-      known.delete(oldest);
-    }
     return content.byteLength;
   };
 
   return {
+    note: (hash, bytes) => known.set(hash, bytes),
     async bytesOf({ plan, template, environment, files }, depth) {
       const hashes = new Set(depth === 0 ? [plan, template, environment, files] : [plan, template]);
       const sizes = await Promise.all([...hashes].map(measure));
