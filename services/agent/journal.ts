@@ -67,9 +67,11 @@ export function openJournal(file: string): Journal {
   const database = new DatabaseSync(file);
   // Configs may hold secrets, so only the user of the agent may read the journal.
   chmodSync(file, 0o600);
+  // Without a bound, the pages of the reserve stay in memory, and every program that the agent starts pays for it.
   database.exec(`
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
+    PRAGMA cache_size = -256;
     CREATE TABLE IF NOT EXISTS requests (
       id TEXT PRIMARY KEY,
       ordinal INTEGER NOT NULL,
