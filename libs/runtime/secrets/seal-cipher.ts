@@ -6,6 +6,7 @@
  */
 import { createCipheriv, timingSafeEqual } from 'node:crypto';
 
+/** Seals and opens under one key. */
 export interface SealCipher {
   /** The encrypted content, then the tag of 16 bytes. The same content gives the same bytes. */
   readonly encrypt: (content: Uint8Array) => Buffer;
@@ -41,7 +42,7 @@ function tableOf(key: Buffer): Int32Array {
   const table = new Int32Array(blockBytes * 256 * 4);
   let [w0, w1, w2, w3] = [0, 4, 8, 12].map((at) => key.readInt32LE(at)) as [number, number, number, number];
   for (let bit = 127; bit >= 0; bit -= 1) {
-    // Divides by x modulo x^128 + x^127 + x^126 + x^121 + 1. The bit `i` of a block stands for x^(i - 128).
+    // Divides by x modulo x^128 + x^127 + x^126 + x^121 + 1. The bit `i` of a block represents x^(i - 128).
     const carry = -(w0 & 1) & 0xe1000000;
     w0 = (w0 >>> 1) | (w1 << 31);
     w1 = (w1 >>> 1) | (w2 << 31);

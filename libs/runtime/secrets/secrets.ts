@@ -55,7 +55,7 @@ export interface Secrets {
 
 const mark = '$sealed';
 const format = '2';
-/** Of format 1. */
+/** The nonce of format 1. */
 const nonceBytes = 12;
 const tagBytes = 16;
 /** The characters of the seals that a thread remembers, with their contents. */
