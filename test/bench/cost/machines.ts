@@ -5,8 +5,6 @@ import { enrolAll } from '../nodes.ts';
 import { openRoom } from '../nodes/room.ts';
 import { costOf, costOfOne, spentIdle, type Cost } from './meter.ts';
 
-/** A host waits for its next request much longer, but so its few requests would vanish in the noise. */
-const waitSeconds = 10;
 /** V8 compiles the code during the first ones, which would count as their cost. */
 const warmUps = 3;
 
@@ -17,17 +15,20 @@ export interface HostCosts {
   readonly config: Cost;
 }
 
-/** `site` has hosts that are not connected yet. They stay connected. */
+/**
+ * `site` has hosts that are not connected yet. They stay connected. Each wait of a host lasts the given time: the waits of
+ * all hosts must be so few that they let the server become idle, and so many that they stand out.
+ */
 export async function hostCosts(site: HostSite, seconds: number): Promise<HostCosts> {
   const { length: n } = site.hosts;
   const without = await spentIdle(site, seconds);
-  const connected = await costOf(site, n, () => site.connectHosts({ waitSeconds }));
+  const connected = await costOf(site, n, () => site.connectHosts({ waitSeconds: seconds }));
   const idle = await spentIdle(site, seconds);
   for (let step = 0; step < warmUps; step += 1) await queueSteps(site, 1);
   const config = await costOf(site, n, () => queueSteps(site, 1));
   return {
     connected,
-    poll: costOfOne({ less: without, more: idle, count: (n * seconds) / waitSeconds }),
+    poll: costOfOne({ less: without, more: idle, count: n }),
     config,
   };
 }
