@@ -69,6 +69,7 @@ const schemas: Record<string, z.ZodType> = {
     .nullable()
     .refine((text) => text !== 'up'),
   'json with a rule': jsonObject.refine((value) => Object.keys(value).length === 0),
+  'array with a rule': z.array(z.string()).min(1),
   'object with a rule': inner.refine(({ a }) => a !== 'x'),
   transformed: z.string().transform((text) => `${text}!`),
   'object with a transformed member': z.object({ a: z.string().trim() }),

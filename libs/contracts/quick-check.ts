@@ -38,40 +38,45 @@ interface Shown {
 export function createQuickCheck(schema: z.core.$ZodType): QuickCheck {
   const def = defOf(schema);
   const hasRules = def.format !== undefined || (def.checks?.length ?? 0) > 0;
+  if (def.type === 'string' && hasRules) return textCheck(schema);
+  if (def.type === 'number') return numberCheck(def);
+  return hasRules ? unsure : kindCheck(def);
+}
+
+/** The check of a schema without further rules. */
+function kindCheck(def: Shown): QuickCheck {
   switch (def.type) {
     case 'string':
-      return hasRules ? textCheck(schema) : (value) => typeof value === 'string';
+      return (value) => typeof value === 'string';
     case 'boolean':
-      return hasRules ? unsure : (value) => typeof value === 'boolean';
-    case 'number':
-      return numberCheck(def);
+      return (value) => typeof value === 'boolean';
     case 'enum': {
       const allowed = new Set<unknown>(Object.values(def.entries ?? {}));
-      return hasRules ? unsure : (value) => allowed.has(value);
+      return (value) => allowed.has(value);
     }
     case 'literal': {
       const allowed = new Set(def.values);
-      return hasRules ? unsure : (value) => allowed.has(value);
+      return (value) => allowed.has(value);
     }
     case 'nullable': {
       const inner = innerOf(def);
-      return hasRules ? unsure : (value) => value === null || inner(value);
+      return (value) => value === null || inner(value);
     }
     case 'optional': {
       const inner = innerOf(def);
-      return hasRules ? unsure : (value) => value === undefined || inner(value);
+      return (value) => value === undefined || inner(value);
     }
     case 'default':
       // A missing value is for the schema, which fills it in.
-      return hasRules ? unsure : innerOf(def);
+      return innerOf(def);
     case 'array': {
-      const item = def.element && !hasRules ? createQuickCheck(def.element) : unsure;
+      const item = def.element ? createQuickCheck(def.element) : unsure;
       return (value) => Array.isArray(value) && value.every(item);
     }
     case 'object':
-      return def.catchall === undefined && !hasRules ? objectCheck(def.shape ?? {}) : unsure;
+      return def.catchall === undefined ? objectCheck(def.shape ?? {}) : unsure;
     case 'custom':
-      return (hasRules ? undefined : known.get(def.fn)) ?? unsure;
+      return known.get(def.fn) ?? unsure;
     default:
       return unsure;
   }
