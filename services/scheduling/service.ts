@@ -194,7 +194,7 @@ async function openEngine(context: ServiceContext, given: Given) {
   const limits = { project: given.projectRequests, provider: given.providerRequests };
   const gate = new Limiter({ context, held, providers, limits, shards });
   const contents = createContents(store);
-  const plans = createPlans(store, { contents });
+  const plans = createPlans(store, contents);
   const stopCounts = serveStackCounts(context, collections);
   const close = (): Promise<void> => {
     stopCounts();

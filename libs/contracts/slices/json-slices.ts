@@ -100,11 +100,7 @@ export async function readJson(
 ): Promise<unknown> {
   if (text.length < charactersUncut || !text.includes('\n')) return JSON.parse(text) as unknown;
   try {
-    const lines = text.split('\n');
-    const members: Members[] = [];
-    const whole = await joined(lines, { pace, earlier, members });
-    earlier?.keep({ lines, members, characters: text.length });
-    return whole;
+    return await joined(text, { pace, earlier });
   } catch {
     // Another program's line breaks are at other places.
     return JSON.parse(text) as unknown;
@@ -112,12 +108,13 @@ export async function readJson(
 }
 
 type Container = unknown[] | Record<string, unknown>;
-/** The items of a list, or the entries of a map. Absent for a line that opens or closes one. */
-type Members = { readonly items: readonly unknown[] } | { readonly entries: readonly [string, unknown][] } | undefined;
+/** The items of a list, or the entries of a map. */
+type Members = { readonly items: readonly unknown[] } | { readonly entries: readonly [string, unknown][] };
 
 interface ReadText {
   readonly lines: readonly string[];
-  readonly members: readonly Members[];
+  /** By line. Undefined for one that opens or closes a list or a map. */
+  readonly members: readonly (Members | undefined)[];
   readonly characters: number;
 }
 
@@ -134,7 +131,7 @@ export class EarlierLines {
     this.#most = mostCharacters;
   }
 
-  find(line: string, index: number): Members {
+  find(line: string, index: number): Members | undefined {
     return this.#texts.find(({ lines }) => lines[index] === line)?.members[index];
   }
 
@@ -150,9 +147,11 @@ export class EarlierLines {
 const opening = /^,?(?:("(?:[^"\\]|\\.)*"):)?([[{])$/;
 
 async function joined(
-  lines: readonly string[],
-  { pace, earlier, members }: { pace: Pace; earlier: EarlierLines | undefined; members: Members[] },
+  text: string,
+  { pace, earlier }: { pace: Pace; earlier: EarlierLines | undefined },
 ): Promise<unknown> {
+  const lines = text.split('\n');
+  const members: Members[] = [];
   const [first] = lines;
   if (first !== '[' && first !== '{') throw new SyntaxError('not written by writeJson');
   const whole: Container = first === '[' ? [] : {};
@@ -171,22 +170,24 @@ async function joined(
       else define(container, JSON.parse(key ?? '""') as string, inner);
       open.push(inner);
     } else {
-      members[index] = earlier?.find(line, index) ?? membersOf(container, line.startsWith(',') ? line.slice(1) : line);
-      add(container, members[index]);
+      const found = earlier?.find(line, index) ?? membersOf(container, line.startsWith(',') ? line.slice(1) : line);
+      add(container, found);
+      if (earlier) members[index] = found;
     }
     if (pace.isOver) await pace.turn();
   }
   if (open.length > 0) throw new SyntaxError('no end');
+  earlier?.keep({ lines, members, characters: text.length });
   return whole;
 }
 
-function membersOf(container: Container, text: string): NonNullable<Members> {
+function membersOf(container: Container, text: string): Members {
   if (Array.isArray(container)) return { items: JSON.parse(`[${text}]`) as unknown[] };
   return { entries: Object.entries(JSON.parse(`{${text}}`) as object) };
 }
 
 /** @throws SyntaxError for the items of a list in a map, which another program may have written */
-function add(container: Container, members: NonNullable<Members>): void {
+function add(container: Container, members: Members): void {
   if ('items' in members !== Array.isArray(container)) throw new SyntaxError('not written by writeJson');
   if ('items' in members) for (const item of members.items) (container as unknown[]).push(item);
   else for (const [key, member] of members.entries) define(container as Record<string, unknown>, key, member);

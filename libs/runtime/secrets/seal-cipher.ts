@@ -66,14 +66,6 @@ function tableOf(key: Buffer): Int32Array {
 const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
   new DataView(buffer, byteOffset, byteLength);
 
-/** Adds the bytes of a stream to those of a content, which may be shorter. */
-function addBytes(content: Uint8Array, stream: Uint8Array): void {
-  const [into, from] = [viewOf(content), viewOf(stream)];
-  const words = content.length - (content.length % 4);
-  for (let at = 0; at < words; at += 4) into.setInt32(at, into.getInt32(at) ^ from.getInt32(at));
-  for (let at = words; at < content.length; at += 1) into.setUint8(at, into.getUint8(at) ^ from.getUint8(at));
-}
-
 /** POLYVAL of the content and of its length in bits. */
 function polyval(table: Int32Array, content: Uint8Array): Buffer {
   let [s0, s1, s2, s3] = [0, 0, 0, 0];
@@ -127,7 +119,7 @@ export function createSealCipher(key: Uint8Array): SealCipher {
     return blocks(digest);
   };
 
-  /** Its own inverse. */
+  /** Encrypts and decrypts: each is the inverse of itself. */
   const withStream = (content: Uint8Array, tag: Uint8Array): Buffer => {
     const result = Buffer.from(content);
     const counters = Buffer.alloc(Math.min(blocksAtOnce, Math.ceil(content.length / blockBytes)) * blockBytes);
@@ -138,7 +130,9 @@ export function createSealCipher(key: Uint8Array): SealCipher {
     let count = first.readUInt32LE(0);
     for (let from = 0; from < content.length; from += counters.length) {
       for (let at = 0; at < counters.length; at += blockBytes) view.setUint32(at, count++, true);
-      addBytes(result.subarray(from, from + counters.length), blocks(counters));
+      const stream = blocks(counters);
+      const until = Math.min(content.length, from + counters.length);
+      for (let at = from; at < until; at += 1) result[at] = (content[at] ?? 0) ^ (stream[at - from] ?? 0);
     }
     return result;
   };

@@ -18,7 +18,7 @@ const plansKept = 64;
 /** The new plan of a large stack shares most entries with the one before. */
 const mostCharacters = 8 * 1024 * 1024;
 
-export function createPlans(store: Store, { contents }: { contents: Pick<Contents, 'note'> }): Plans {
+export function createPlans(store: Store, contents: Pick<Contents, 'note'>): Plans {
   const kept = new Recent<Plan>(plansKept);
   const earlier = new EarlierLines({ mostCharacters });
   const plans: Plans = {
