@@ -48,6 +48,13 @@ export interface BenchOptions {
   readonly server: string;
 }
 
+/** The words of the command line for the options that every bench has. */
+export const optionWords = ({ quick, backend, hosts }: BenchOptions): string[] => [
+  ...(quick ? ['--quick'] : []),
+  ...(backend === undefined ? [] : ['--backend', backend]),
+  ...(hosts === undefined ? [] : ['--hosts', String(hosts)]),
+];
+
 /** True when the name of a backend, such as `rabbitmq + mongodb`, begins with the one that `--backend` names. */
 export const isChosen = (name: string, { backend }: Pick<BenchOptions, 'backend'>): boolean =>
   backend === undefined || name.startsWith(backend);

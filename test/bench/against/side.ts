@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { repository } from '../../e2e/server.ts';
-import type { Bench, BenchOptions, Row } from '../report.ts';
+import { optionWords, type Bench, type BenchOptions, type Row } from '../report.ts';
 
 export interface SourceTree {
   readonly name: string;
@@ -16,16 +16,13 @@ export interface SourceTree {
  * earlier server too. Another bench imports what it measures, so each side runs its own.
  */
 export function commandOf(bench: Pick<Bench, 'name' | 'measures'>, side: SourceTree, options: BenchOptions) {
-  const { quick, backend, hosts } = options;
   return {
     folder: bench.measures === 'server' ? repository : side.folder,
     words: [
       'test/bench/main.ts',
       bench.name,
       '--json',
-      ...(quick ? ['--quick'] : []),
-      ...(backend === undefined ? [] : ['--backend', backend]),
-      ...(hosts === undefined ? [] : ['--hosts', String(hosts)]),
+      ...optionWords(options),
       ...(bench.measures === 'server' ? ['--rounds', '1', '--server', side.folder] : []),
     ],
   };

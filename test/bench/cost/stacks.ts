@@ -6,24 +6,18 @@ import { bundle } from '../../e2e/server.ts';
 import { openEventListener } from '../events/site.ts';
 import type { HostSite } from '../hosts/site.ts';
 import { testResources, values } from '../stack/shapes.ts';
+import { untilStatus } from '../stack/work.ts';
 import { untilIdle } from '../until-idle.ts';
 import { costOf, costOfOne, spent, type Cost } from './meter.ts';
 
+/** Each read of the state counts as work of the server, so few are better. */
 const pollMs = 20;
 /** V8 compiles the code during the first ones, which would count as their cost. */
 const warmUps = 3;
 
-async function create({ client }: HostSite, name: string, made: TemplateBundle): Promise<void> {
-  await client.stacks.create({ name, bundle: made });
-  for (;;) {
-    const { stack_status: status, stack_status_reason: reason } = await client.stacks.show({
-      stack: name,
-      outputs: false,
-    });
-    if (status === 'CREATE_COMPLETE') return;
-    if (status !== 'CREATE_IN_PROGRESS') throw new Error(`${name} is ${status}: ${reason}`);
-    await delay(pollMs);
-  }
+async function create(site: HostSite, name: string, made: TemplateBundle): Promise<void> {
+  await site.client.stacks.create({ name, bundle: made });
+  await untilStatus(site, { stack: name, status: 'CREATE_COMPLETE', everyMs: pollMs });
 }
 
 async function remove({ client }: HostSite, stack: string): Promise<void> {

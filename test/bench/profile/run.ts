@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { repository } from '../../e2e/server.ts';
-import { columns, type Bench, type BenchOptions } from '../report.ts';
+import { columns, optionWords, type Bench, type BenchOptions } from '../report.ts';
 import { idle, timesOf, type CpuProfile, type ThreadTime } from './read.ts';
 
 const most = 10;
@@ -13,7 +13,7 @@ const most = 10;
 const leastShare = 0.02;
 
 export async function profileBench(bench: Bench, options: BenchOptions): Promise<void> {
-  const { quick, backend, hosts, rounds = 1, server, say } = options;
+  const { rounds = 1, server, say } = options;
   const folder = await mkdtemp(join(tmpdir(), `anneal-profile-${bench.name}-`));
   const words = [
     'test/bench/main.ts',
@@ -22,9 +22,7 @@ export async function profileBench(bench: Bench, options: BenchOptions): Promise
     String(rounds),
     '--server',
     server,
-    ...(quick ? ['--quick'] : []),
-    ...(backend === undefined ? [] : ['--backend', backend]),
-    ...(hosts === undefined ? [] : ['--hosts', String(hosts)]),
+    ...optionWords(options),
   ];
   const note = new URL('./note.ts', import.meta.url).href;
   const flags = [process.env['NODE_OPTIONS'] ?? '', '--cpu-prof', `--cpu-prof-dir=${folder}`, `--import=${note}`];

@@ -6,9 +6,12 @@ import { timed, type Step } from '../server-use.ts';
 const limitMs = 900_000;
 const pollMs = 5;
 
-/** Reads the state without the outputs, because each read of those evaluates them. */
-async function reached(server: TestServer, stack: string, status: string): Promise<void> {
-  for (const end = performance.now() + limitMs; ; await delay(pollMs)) {
+/** Waits for the state, and reads it without the outputs, because each read of those evaluates them. */
+export async function untilStatus(
+  server: Pick<TestServer, 'client'>,
+  { stack, status, everyMs = pollMs }: { stack: string; status: string; everyMs?: number },
+): Promise<void> {
+  for (const end = performance.now() + limitMs; ; await delay(everyMs)) {
     const { stack_status: now, stack_status_reason: reason } = await server.client.stacks.show({
       stack,
       outputs: false,
@@ -56,7 +59,7 @@ export const create = (server: TestServer, name: string, template: string): Prom
   answered(
     server,
     () => server.client.stacks.create({ name, bundle: bundle(template) }),
-    () => reached(server, name, 'CREATE_COMPLETE'),
+    () => untilStatus(server, { stack: name, status: 'CREATE_COMPLETE' }),
   );
 
 /** Sends the template, or only other parameters for the template that the stack has. */
@@ -72,7 +75,7 @@ export const update = (
       return server.client.stacks.update({ stack, ...sent });
     },
     // The stack is in progress when the server has answered, so the state of the update before does not count.
-    () => reached(server, stack, 'UPDATE_COMPLETE'),
+    () => untilStatus(server, { stack, status: 'UPDATE_COMPLETE' }),
   );
 
 export const remove = (server: TestServer, stack: string): Promise<Step> =>
