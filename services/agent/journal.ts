@@ -67,7 +67,7 @@ export function openJournal(file: string): Journal {
   const database = new DatabaseSync(file);
   // Configs may hold secrets, so only the user of the agent may read the journal.
   chmodSync(file, 0o600);
-  // Without a bound, the pages of the reserve stay in memory, and every program that the agent starts pays for it.
+  // Without a bound, the pages of the reserve stay in memory, and the fork for each program copies their table.
   database.exec(`
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;

@@ -40,7 +40,7 @@ export function useAskEach<T>(
   everyMs?: number,
 ): UseQueryResult<T>[] {
   const { client } = useSession();
-  // `useQueries` observes a new key from nothing: its own `keepPreviousData` keeps nothing.
+  // `useQueries` makes a new observer for each new key. It knows no earlier answer, so `keepPreviousData` would keep none.
   const before = useRef<readonly (T | undefined)[]>([]);
   const results = useQueries({
     queries: questions.map(({ key, ask }, place) => ({
