@@ -35,7 +35,7 @@ export default defineConfig({
               'soak',
               [
                 'test/chaos/*.soak.ts',
-                'test/e2e/soak/{dead-letters,shard-growth,distributed-outage,slow-database,restore}.soak.ts',
+                'test/e2e/soak/{dead-letters,shard-growth,distributed-outage,slow-database,restore,start}.soak.ts',
               ],
               300_000,
               backends,

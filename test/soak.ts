@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 
 const minute = 60_000;
 /** Real brokers, minutes for each file. */
-const selection = ['dead-letters', 'shard-growth', 'restore', 'chaos/tree'];
+const selection = ['dead-letters', 'shard-growth', 'restore', 'soak/start', 'chaos/tree'];
 
 const { values, positionals } = parseArgs({ options: { short: { type: 'boolean' } }, allowPositionals: true });
 const limitMs = (values.short ? 20 : 240) * minute;

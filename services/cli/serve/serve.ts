@@ -8,6 +8,7 @@
  */
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
+import pRetry from 'p-retry';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { connect } from '@anneal/client/connect.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
@@ -129,12 +130,13 @@ async function runServices(
   const running = await startAll({ context, separate, settings, dataDirectory });
   const health = running.healthUrl;
   try {
-    const client = await connect({ authUrl, username, password, project });
     await buildAll(context, { separate: separate !== undefined });
-    const greet = async (lab: RunningLab | undefined): Promise<void> => {
-      const nodes = lab ? await enrolMachines({ client, lab }) : (await client.nodes.list()).length;
-      if (!interrupt.aborted) announce({ context, url, health, dataDirectory, nodes, lab, wanted: machines });
-    };
+    const greet = (lab: RunningLab | undefined): Promise<void> =>
+      whileRestarting({ context, separate }, async () => {
+        const client = await connect({ authUrl, username, password, project });
+        const nodes = lab ? await enrolMachines({ client, lab }) : (await client.nodes.list()).length;
+        if (!interrupt.aborted) announce({ context, url, health, dataDirectory, nodes, lab, wanted: machines });
+      });
     if (machines === undefined) {
       await greet(undefined);
       if (!interrupt.aborted) await once(interrupt, 'abort');
@@ -156,6 +158,24 @@ async function runServices(
   } finally {
     await running.stop();
   }
+}
+
+/** A service in a process of its own may die at any moment. It is restarted, so `work` is done again until it succeeds. */
+function whileRestarting(
+  { context, separate }: { context: CliContext; separate: Replicas | undefined },
+  work: () => Promise<void>,
+): Promise<void> {
+  const { output, interrupt } = context;
+  return pRetry(work, {
+    retries: Number.POSITIVE_INFINITY,
+    minTimeout: 200,
+    maxTimeout: 5000,
+    signal: interrupt,
+    shouldRetry: ({ error }) => separate !== undefined && error instanceof AnnealError && error.kind === 'retry',
+    onFailedAttempt: ({ error, attemptNumber }) => {
+      if (attemptNumber === 1) output.note(`${error.message}\nTrying again until it answers.`);
+    },
+  });
 }
 
 /** The services of this server, and for an embedded one the socket of its commands. */
