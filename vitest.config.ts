@@ -1,66 +1,99 @@
+/**
+ * The tests in levels, by what they may use. `npm test` runs the levels; `npm run test:full` runs the rest in parts, one
+ * project each. CONTRIBUTING.md says to which level a new test belongs.
+ */
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** The machine may be busy. The default is a second. */
 const patient = { poll: { timeout: 20_000, interval: 20 } };
 
-const project = (name: string, include: string[], testTimeout: number, globalSetup: string[] = []) => ({
-  test: { name, include, testTimeout, hookTimeout: testTimeout, globalSetup, expect: patient },
+interface Wanted {
+  readonly include: string[];
+  readonly exclude?: string[];
+  readonly timeout: number;
+  readonly setup?: string[];
+  readonly env?: Record<string, string>;
+  /** Its files share the modules that they load, so each is loaded once a worker. They must leave no state behind. */
+  readonly shared?: boolean;
+}
+
+const project = (name: string, { include, exclude = [], timeout, setup = [], env = {}, shared = false }: Wanted) => ({
+  test: {
+    name,
+    include,
+    exclude,
+    testTimeout: timeout,
+    hookTimeout: timeout,
+    globalSetup: setup,
+    env,
+    expect: patient,
+    ...(shared && { isolate: false }),
+  },
 });
+
 /** Real brokers and databases. */
 const backends = ['test/backends/prepare.ts'];
+const browser = ['test/e2e/console/prepare.ts'];
+const code = '{libs,services,deploy,test}/**';
 
-const soak = process.env['ANNEAL_TEST_SOAK'];
+const levels = [
+  project('pure', {
+    include: [`${code}/*.test.ts`],
+    exclude: [`${code}/*.{service,process}.test.ts`, 'test/{system,process,e2e,chaos,programs,agents}/**'],
+    timeout: 60_000,
+    shared: true,
+  }),
+  project('service', {
+    include: [`${code}/*.service.test.ts`, '{libs,services}/**/*.contract.ts'],
+    timeout: 60_000,
+    shared: true,
+  }),
+  project('system', { include: ['test/system/**/*.test.ts'], timeout: 300_000, shared: true }),
+  project('process', {
+    include: [`${code}/*.process.test.ts`, 'test/process/*.test.ts', 'test/conformance/*.contract.ts'],
+    timeout: 300_000,
+    setup: [...backends, ...browser],
+  }),
+];
+
+const scenarios = {
+  include: ['test/e2e/{,canary/,imports/}*.test.ts'],
+  exclude: ['test/e2e/pages.test.ts'],
+  timeout: 300_000,
+};
+const parts = [
+  ...['rabbitmq', 'nats', 'mongodb', 'together'].map((name) =>
+    project(name, { include: [`test/conformance/${name}/*.contract.ts`], timeout: 120_000, setup: backends }),
+  ),
+  project('scenarios', scenarios),
+  project('console', { include: ['test/e2e/console/*.test.ts'], timeout: 300_000, setup: browser }),
+  project('pages', { include: ['test/e2e/pages.test.ts'], timeout: 300_000 }),
+  project('agents', { include: ['test/agents/*.test.ts'], timeout: 300_000 }),
+  project('chaos', { include: ['test/chaos/*.test.ts'], timeout: 300_000 }),
+  // Programs that others wrote, from PyPI and Debian.
+  project('programs', { include: ['test/programs/**/*.test.ts'], timeout: 300_000, setup: backends }),
+  // `npm run soak` sets how long they take.
+  project('soak', { include: ['test/{e2e,chaos}/**/*.soak.ts'], timeout: 300_000, setup: backends }),
+  ...['rabbitmq', 'nats'].flatMap((broker) => [
+    project(`scenarios-${broker}`, { ...scenarios, setup: backends, env: { ANNEAL_TEST_BROKER: broker } }),
+    // The listeners of other programs beside one process per service.
+    project(`listeners-${broker}`, {
+      include: ['test/e2e/{paas,foreign}-listener.test.ts'],
+      timeout: 600_000,
+      setup: backends,
+      env: { ANNEAL_TEST_BROKER: broker, ANNEAL_TEST_SEPARATE: 'true' },
+    }),
+  ]),
+];
 
 export default defineConfig({
   test: {
     // Most tests wait for brokers, databases and timers, so three of them share two cores well.
     maxWorkers: Math.max(3, availableParallelism() - 1),
-    reporters: ['default', './test/unfinished.ts'],
+    reporters: ['default', './test/unfinished.ts', './test/levels.ts'],
     // A broker that is gone fails every test of its file at the time limit of that test.
     bail: process.env['CI'] ? 5 : 0,
-    projects: [
-      project('unit', ['{libs,services,deploy}/**/*.test.ts', 'test/{docs,bench}/**/*.test.ts'], 30_000),
-      project('contract', ['{libs,services,deploy,test}/**/*.contract.ts'], 120_000, backends),
-      project('integration', ['test/integration/**/*.test.ts'], 300_000),
-      project('e2e', ['test/e2e/**/*.test.ts'], 300_000, ['test/e2e/console/prepare.ts']),
-      project('chaos', ['test/chaos/**/*.test.ts'], 300_000),
-      // Programs that others wrote, from PyPI and Debian: `npm run test:programs`.
-      project('programs', ['test/programs/**/*.test.ts'], 300_000, backends),
-      // On request: the product on real brokers and databases, which are killed. `short` takes minutes, `true` an hour.
-      ...(soak === 'true' ? [project('soak', ['test/{e2e,chaos}/**/*.soak.ts'], 300_000, backends)] : []),
-      ...(soak === 'short'
-        ? [
-            project(
-              'soak',
-              [
-                'test/chaos/*.soak.ts',
-                'test/e2e/soak/{dead-letters,shard-growth,distributed-outage,slow-database,restore,start}.soak.ts',
-              ],
-              300_000,
-              backends,
-            ),
-          ]
-        : []),
-      ...(soak === 'true'
-        ? // The scenarios of e2e again, on each broker and a database. The test of secrets in files needs the embedded store.
-          ['rabbitmq', 'nats'].map((broker) => ({
-            test: {
-              ...project(broker, ['test/e2e/**/*.test.ts'], 300_000, backends).test,
-              exclude: ['test/e2e/{secrets,backup}.test.ts'],
-              env: { ANNEAL_TEST_BROKER: broker },
-            },
-          }))
-        : []),
-      ...(soak === 'true'
-        ? // The listeners of other programs beside one process per service.
-          ['rabbitmq', 'nats'].map((broker) => ({
-            test: {
-              ...project(`listeners-${broker}`, ['test/e2e/{paas,foreign}-listener.test.ts'], 600_000, backends).test,
-              env: { ANNEAL_TEST_BROKER: broker, ANNEAL_TEST_SEPARATE: 'true' },
-            },
-          }))
-        : []),
-    ],
+    projects: [...levels, ...parts],
   },
 });

@@ -1,6 +1,6 @@
 /**
- * `npm run check`: lock file, format, lint with the import rules, types, wire contracts, dead code, unit tests. It runs all checks, then lists
- * the failed ones. `--without-tests` leaves the unit tests out, for a run after `npm test`.
+ * `npm run check`: lock file, format, lint with the import rules, types, wire contracts, dead code, tests of the levels pure and service. It runs all checks, then lists
+ * the failed ones. `--without-tests` leaves the tests out, for a run after `npm test`.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -13,10 +13,10 @@ interface Check {
   args: readonly string[];
   remedy: string;
 }
-const unitTests: Check = {
-  name: 'unit tests',
+const cheapTests: Check = {
+  name: 'tests of the levels pure and service',
   command: 'vitest',
-  args: ['run', '--project', 'unit'],
+  args: ['run', '--project', 'pure', '--project', 'service'],
   remedy: 'fix the errors listed above',
 };
 const steps: readonly Check[] = [
@@ -43,7 +43,7 @@ const steps: readonly Check[] = [
   },
   { name: 'reference pages', command: 'node', args: ['test/docs/generate.ts', '--check'], remedy: 'npm run docs' },
   { name: 'dead code', command: 'knip', args: [], remedy: 'remove unused code' },
-  ...(values['without-tests'] ? [] : [unitTests]),
+  ...(values['without-tests'] ? [] : [cheapTests]),
 ];
 
 const failed: string[] = [];

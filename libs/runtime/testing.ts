@@ -96,6 +96,11 @@ export const notingStore = (
     }),
 });
 
+/** How `eventually` waits between two reads. A quick clock replaces it. */
+export const waiting = {
+  pause: (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, 10)),
+};
+
 /**
  * Waits until `read` returns a value other than undefined and false. Tests wait for facts, never for time: the deadline only serves the failure, which
  * prints the last state seen.
@@ -112,6 +117,6 @@ export async function eventually<T>(
     if (performance.now() > end) {
       throw new Error(`${what} did not become true within ${within} ms; last state: ${JSON.stringify(last?.())}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await waiting.pause();
   }
 }

@@ -37,6 +37,8 @@ export interface ExecuteOptions {
   readonly onStarted: (at: string) => void;
   /** Aborted when the server withdraws the run. */
   readonly stop: AbortSignal;
+  /** Polls after which a program that left no trace counts as one that never began. Default 150, about 15 s. */
+  readonly patienceLooks?: number | undefined;
   /** Sends an output as bytes. Resolves with the mistake when the server does not store it. */
   readonly storeOutput: (name: string, file: string) => Promise<string | undefined>;
 }
@@ -169,6 +171,7 @@ async function watch(options: ExecuteOptions, entry: JournalEntry, run: string):
       attempt,
       signal: AbortSignal.any([signal, over.signal, options.stop]),
       whileItRuns: () => trimStreams(run),
+      patienceLooks: options.patienceLooks,
     });
   } catch (error) {
     if (signal.aborted || !(over.signal.aborted || options.stop.aborted)) throw error;

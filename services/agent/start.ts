@@ -51,6 +51,10 @@ export interface AgentOptions {
   readonly finishes?: boolean;
   /** Seconds that one claim call may wait at the server for a request; the server may answer earlier. Default 240. */
   readonly waitSeconds?: number;
+  /** Milliseconds between two trims of the streams of all runs. Default 5,000. */
+  readonly streamsEveryMs?: number;
+  /** Polls after which a program that left no trace counts as one that never began. Default 150, about 15 s. */
+  readonly patienceLooks?: number;
 }
 
 export interface Agent {
@@ -70,7 +74,7 @@ const reportStartAfterMs = 250;
 /** Pause after a refusal that only an operator can resolve: an unknown token or queue. */
 const refusedPauseMs = 15_000;
 const errorPauseMs = 2_000;
-const streamsEveryMs = 5_000;
+const defaultStreamsEveryMs = 5_000;
 
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { directory, seed, reread, log } = options;
@@ -208,6 +212,7 @@ class Loop {
 
   /** Trims the streams of all runs, because processes that a run started may outlive it and still write. */
   async watchStreams(): Promise<void> {
+    const { streamsEveryMs = defaultStreamsEveryMs } = this.#options;
     for (;;) {
       await sleep(streamsEveryMs, undefined, { signal: this.#signal });
       await trimAllStreams(this.#options.directory);
@@ -388,6 +393,7 @@ class Loop {
           },
           onTool: (tool) => followed.sendOnly(tool.streams),
           stop: followed.stop,
+          patienceLooks: this.#options.patienceLooks,
           storeOutput: (name, file) => followed.storeOutput(name, file, this.#signal),
         },
         entry,

@@ -45,7 +45,8 @@ const revoked = 'revoked';
 /** Every process of a run has its folder in this variable, also in another session. */
 const markName = 'anneal_run';
 const lookEveryMs = 100;
-const patienceLooks = 150;
+/** The looks of 100 ms after which an attempt without any trace counts as one that never began. */
+const defaultPatienceLooks = 150;
 
 /** Resolves when the wrapper runs; rejects when it cannot be started (an environment that is too large, …). */
 export async function launch(options: { run: string; attempt: number; program: ToolProgram }): Promise<void> {
@@ -102,8 +103,9 @@ export async function awaitEnd(options: {
   signal: AbortSignal;
   /** Called at every poll. */
   whileItRuns: () => Promise<void>;
+  patienceLooks?: number | undefined;
 }): Promise<ProcessEnd> {
-  const { run, attempt, signal, whileItRuns } = options;
+  const { run, attempt, signal, whileItRuns, patienceLooks = defaultPatienceLooks } = options;
   for (let looks = 0; ; looks += 1) {
     signal.throwIfAborted();
     const status = await statusOf(run, attempt);

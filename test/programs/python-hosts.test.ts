@@ -10,7 +10,7 @@ import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { installFromPypi, requirementsOf } from '../backends/pypi.ts';
 import { repository } from '../e2e/server.ts';
-import { createBrokerRig, findHostBroker, grantTo, natsKind, rabbitKind } from '../integration/agents/broker-world.ts';
+import { createBrokerRig, findHostBroker, grantTo, natsKind, rabbitKind } from '../system/agents/broker-world.ts';
 
 const examples = join(repository, 'examples', 'hosts');
 const folder = await mkdtemp(join(tmpdir(), 'anneal-python-hosts-'));

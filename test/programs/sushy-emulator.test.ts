@@ -14,7 +14,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { freeLocalPort } from '../backends/free-port.ts';
 import { installFromPypi } from '../backends/pypi.ts';
 import { keepsTheGuarantees } from '../machines/bmc-driver.ts';
-import { ProvisioningWorld } from '../integration/provisioning/provisioning-world.ts';
+import { ProvisioningWorld } from '../system/provisioning/provisioning-world.ts';
 
 const emulator = await installFromPypi(['sushy-tools==2.2.0']);
 const missing = 'missing' in emulator ? emulator.missing : undefined;

@@ -1,7 +1,7 @@
 /** Reads trees from the services in this process. */
 import { stackShow, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
-import type { StackInput, StackWorld } from '../integration/stack-world.ts';
+import type { StackInput, StackWorld } from '../system/stack-world.ts';
 import type { TreeReader } from './compare.ts';
 import type { Tree } from './overcloud.ts';
 

@@ -16,7 +16,7 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 const restsBelow = 0.1;
 const busyAbove = 0.7;
 /** The looks over which the event loop must have rested. A poll or a collection may make it work for one of them. */
-const looksOfRest = 30;
+const defaultLooksOfRest = 30;
 /** V8 looks every eight seconds whether it should shrink, and collects twice. */
 const looksOfRelease = 30;
 /** The part of the heap at which a release has done its work. */
@@ -26,9 +26,13 @@ const growth = { factor: 1.5, bytes: 64 * 2 ** 20 };
 
 /**
  * @param lookMs how often it looks, in milliseconds
+ * @param looksOfRest the looks over which the event loop must have rested
  * @returns how to stop it
  */
-export function releaseMemory({ lookMs = 1_000 }: { lookMs?: number } = {}): () => void {
+export function releaseMemory({
+  lookMs = 1_000,
+  looksOfRest = defaultLooksOfRest,
+}: { lookMs?: number; looksOfRest?: number } = {}): () => void {
   let last = performance.eventLoopUtilization();
   /** The start of the looks of rest, and their number so far. */
   let [began, looks] = [last, 0];

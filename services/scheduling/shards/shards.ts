@@ -39,7 +39,7 @@ const defaultCount = 64;
 const firstCount = 8;
 const id = 'shards';
 const lookMs = 3_000;
-const waitMs = 250;
+const defaultRetryMs = 250;
 
 type Log = { info(facts: object, text: string): void; warn(facts: object, text: string): void };
 
@@ -50,8 +50,10 @@ export async function openShards(options: {
   /** The number in the settings. */
   wanted: number | undefined;
   log: Log;
+  /** The wait before a shard that could not be entered is tried again. Default 250 ms. */
+  retryMs?: number;
 }): Promise<Shards> {
-  const { collection, log } = options;
+  const { collection, log, retryMs = defaultRetryMs } = options;
   let document = await grown(options);
   let timer: NodeJS.Timeout | undefined;
   const stopped = new AbortController();
@@ -99,7 +101,7 @@ export async function openShards(options: {
         } catch (error) {
           log.warn({ err: error, shard }, 'stacks of a shard not read or moved; retrying');
         }
-        await delay(waitMs, undefined, { signal: stopped.signal, ref: false }).catch(() => undefined);
+        await delay(retryMs, undefined, { signal: stopped.signal, ref: false }).catch(() => undefined);
       }
       throw new AnnealError('Unavailable', 'The service is stopping.');
     },

@@ -1,0 +1,375 @@
+import { answer, route } from '@anneal/bus/consume/route.ts';
+import { alarmHistory, alarmList, alarmSeries, alarmSet, alarmShow } from '@anneal/contracts/calls/alarms.ts';
+import { metricPost } from '@anneal/contracts/calls/measuring.ts';
+import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { systemOccasion, type Occasion } from '@anneal/contracts/origin.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import {
+  resourceCreate,
+  resourceDelete,
+  resourceSuspend,
+  type ResourceRequest,
+  type ResourceResponse,
+} from '@anneal/contracts/resource.ts';
+import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
+import { signedSignalUrl } from '@anneal/runtime/secrets/signal-grant.ts';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { atEnd, cleanUpAll, listen, project, startWorld, type NotificationWorld } from '../../testing/world.ts';
+
+useQuickClock();
+afterEach(async () => {
+  disarmFaults();
+  await cleanUpAll();
+});
+
+const quick = { ANNEAL_NOTIFICATION_MEASUREMENT_PERIOD_SECONDS: '1', ANNEAL_NOTIFICATION_ALARM_SECONDS: '1' };
+
+/** Where the alarm `high` is. */
+const webPlace = { root: { stack_id: 'stack-1', stack_name: 'web' }, path: 'high', tags: ['shop'] };
+
+interface AlarmWorld extends NotificationWorld {
+  /** Signals as scheduling received them, by message id. */
+  readonly signals: { id: string; resource: string; body: JsonObject }[];
+  readonly changes: JsonObject[];
+  readonly answers: ResourceResponse[];
+  refuse: AnnealError | undefined;
+  request(
+    definition: typeof resourceCreate,
+    id: string,
+    more: { type?: string; properties?: JsonObject },
+  ): Promise<ResourceResponse>;
+}
+
+async function startAlarms(environment: Record<string, string> = quick): Promise<AlarmWorld> {
+  const world = (await startWorld(environment)) as AlarmWorld;
+  const { bus, mint } = world.context;
+  Object.assign(world, { signals: [], changes: [], answers: [], refuse: undefined });
+  const scheduling = await bus.consume(
+    requestsQueue('scheduling'),
+    route([
+      answer(world.context, stackSignal, async (message) => {
+        if (world.refuse) throw world.refuse;
+        const { resource, signal } = message.data;
+        if (!world.signals.some(({ id }) => id === message.id)) {
+          world.signals.push({ id: message.id, resource, body: signal as JsonObject });
+        }
+        return {};
+      }),
+      { type: 'provider.announced', handle: async () => {} },
+    ]),
+  );
+  const answers = await bus.consume('test.answers', async ({ message }) => {
+    world.answers.push((message as Envelope<ResourceResponse>).data);
+  });
+  const listener = await bus.subscribe(['alarm.#'], async ({ message }) => {
+    world.changes.push(message.data as JsonObject);
+  });
+  for (const each of [scheduling, answers, listener]) atEnd(() => each.stop());
+  let fence = 0;
+  world.request = async (definition, id, { type = 'Anneal::Alarm', properties = {} }) => {
+    fence += 1;
+    const own = fence;
+    const data: ResourceRequest = {
+      resource: { id, name: 'high', type, physical_name: `web-high-${id}` },
+      stack: { id: 'stack-1', name: 'web' },
+      traversal: 't',
+      fence,
+      deadline: new Date(Date.now() + 60_000).toISOString(),
+      physical_id: null,
+      properties,
+      attributes: {},
+      origin: { ...webPlace, ...systemOccasion('request') },
+    };
+    const message = mint(definition, { data, project, replyto: 'test.answers' });
+    await bus.send({ queue: requestsQueue('notification'), messages: [message] });
+    return eventually(() => world.answers.find((each) => each.fence === own && each.status !== 'in progress'), {
+      what: `the answer to ${definition.type}`,
+    });
+  };
+  return world;
+}
+
+let batch = 0;
+const post = (world: NotificationWorld, value: number) =>
+  world.ask(metricPost, {
+    project,
+    id: `b${(batch += 1)}`,
+    poster: { kind: 'user' },
+    measurements: [{ name: 'load', value }],
+  });
+/** Posts a value again and again until the condition holds. */
+const postUntil = async (world: NotificationWorld, value: number, holds: () => boolean | Promise<boolean>) =>
+  eventually(
+    async () => {
+      await post(world, value);
+      return holds();
+    },
+    { what: 'the effect of the alarm' },
+  );
+const high = (more: JsonObject = {}): JsonObject => ({
+  metric: 'load',
+  threshold: 10,
+  period: 1,
+  repeat_actions: false,
+  alarm_actions: ['up'],
+  ok_actions: ['down'],
+  ...more,
+});
+const state = async (world: NotificationWorld, alarm: string) => (await world.ask(alarmShow, { project, alarm })).state;
+
+/** Answers instant queries as the HTTP API of Prometheus does, with the elements that a test sets. */
+async function startPrometheus(): Promise<{
+  url: string;
+  queries: string[];
+  reply: { status: number; body: unknown };
+}> {
+  const queries: string[] = [];
+  const reply = { status: 200, body: {} as unknown };
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (part: Buffer) => (body += part.toString()));
+    request.on('end', () => {
+      const asked = new URL(request.url ?? '', 'http://prometheus');
+      queries.push(asked.searchParams.get('query') ?? new URLSearchParams(body).get('query') ?? '');
+      response.writeHead(reply.status, { 'content-type': 'application/json' }).end(JSON.stringify(reply.body));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  atEnd(async () => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, queries, reply };
+}
+const vector = (...values: string[]) => ({
+  status: 'success',
+  data: { resultType: 'vector', result: values.map((value) => ({ metric: { instance: 'a' }, value: [1, value] })) },
+});
+
+it('an alarm on Prometheus follows the elements of its query, and one that fails is no measurement', async () => {
+  const prometheus = await startPrometheus();
+  prometheus.reply.body = vector('0.95', '0.99');
+  const world = await startAlarms({ ...quick, ANNEAL_NOTIFICATION_PROMETHEUS_URL: prometheus.url });
+  const query = 'avg by (instance) (rate(cpu{mode!="idle"}[5m]))';
+  const properties = { query, threshold: 0.9, comparison_operator: 'gt', alarm_actions: ['up'], repeat_actions: false };
+  await world.request(resourceCreate, 'p', { type: 'OS::Aodh::PrometheusAlarm', properties });
+  const reaches = (wanted: string) =>
+    eventually(async () => (await state(world, 'p')) === wanted, { what: `the state ${wanted}` });
+  await reaches('alarm');
+  expect(prometheus.queries[0]).toBe(query);
+  await eventually(() => world.signals.length === 1, { what: 'the signal' });
+  // A mixed result keeps the state.
+  prometheus.reply.body = vector('0.95', '0.1');
+  const before = prometheus.queries.length;
+  await eventually(() => prometheus.queries.length > before + 1, { what: 'an evaluation' });
+  expect(await state(world, 'p')).toBe('alarm');
+  prometheus.reply.body = vector('0.2', '0.1');
+  await reaches('ok');
+  prometheus.reply.body = vector('NaN');
+  await reaches('insufficient data');
+  prometheus.reply.body = vector('0.2');
+  await reaches('ok');
+  Object.assign(prometheus.reply, { status: 503, body: { status: 'error', error: 'starting' } });
+  await reaches('insufficient data');
+  expect(world.signals).toHaveLength(1);
+});
+
+describe('an alarm', () => {
+  it('does not count the hosts of a warm pool, unless it names their label', async () => {
+    const world = await startAlarms();
+    const most = { aggregate: 'max', period: 1 };
+    await world.request(resourceCreate, 'group', { properties: high(most) });
+    await world.request(resourceCreate, 'pool', { properties: high({ ...most, labels: { warm_pool: 'true' } }) });
+    await eventually(
+      async () => {
+        const measurements = [
+          { name: 'load', value: 99, labels: { warm_pool: 'true' } },
+          { name: 'load', value: 1 },
+        ];
+        await world.ask(metricPost, { project, id: `w${(batch += 1)}`, poster: { kind: 'user' }, measurements });
+        return ((await state(world, 'pool')) === 'alarm' && (await state(world, 'group')) === 'ok') || undefined;
+      },
+      { what: 'the state of both alarms' },
+    );
+    expect(world.changes.filter(({ alarm_id: id, state: to }) => id === 'group' && to === 'alarm')).toEqual([]);
+  });
+
+  it('signals a policy of its stack once per crossing, publishes each change and keeps a history', async () => {
+    const world = await startAlarms();
+    expect(await world.request(resourceCreate, 'a1', { properties: high() })).toMatchObject({ status: 'complete' });
+    await postUntil(world, 20, () => world.signals.length > 0);
+    expect(world.signals[0]).toMatchObject({
+      resource: 'up',
+      body: { current: 'alarm', previous: 'insufficient data' },
+    });
+    await postUntil(world, 1, () => world.signals.length > 1);
+    expect(world.signals.map(({ resource }) => resource)).toEqual(['up', 'down']);
+    expect(world.changes.map(({ previous, state: after }) => [previous, after])).toEqual([
+      ['insufficient data', 'alarm'],
+      ['alarm', 'ok'],
+    ]);
+    expect(world.changes[0]?.['origin']).toEqual({
+      ...webPlace,
+      actor: { kind: 'alarm', id: 'a1', name: 'high' },
+      cause: { kind: 'system', id: null, reason: world.changes[0]?.['reason'] },
+    });
+    const { history } = await world.ask(alarmHistory, { project, alarm: 'high', limit: 10 });
+    expect(history.map(({ kind }) => kind).toSorted()).toEqual([
+      'action',
+      'action',
+      'state transition',
+      'state transition',
+    ]);
+    expect((await world.ask(alarmList, { project, state: 'ok' })).alarms).toHaveLength(1);
+    const { series } = await world.ask(alarmSeries, { project, alarm: 'high', periods: 600 });
+    expect(series).toMatchObject([{ threshold: 10, granularity: 1 }]);
+    const points = series[0]?.points ?? [];
+    expect(points).toHaveLength(600);
+    const compared = points.flatMap(({ value, outside }) => (value === null ? [] : [[value, outside]]));
+    // A period in which the load changes has a mean between the two.
+    expect(compared[0]).toEqual([20, true]);
+    expect(compared.at(-1)?.[1]).toBe(false);
+  });
+
+  it.each(['alarm.evaluated', 'alarm.acted'])('A5: acts once when the process dies at %s', async (point) => {
+    const world = await startAlarms();
+    await world.request(resourceCreate, 'a1', { properties: high() });
+    let died = 0;
+    armFault(point, () => {
+      died += 1;
+      if (died === 1) throw new Error('the process dies');
+    });
+    await postUntil(world, 20, async () => died > 0);
+    await world.stop();
+    await world.start();
+    await postUntil(world, 20, async () => {
+      const shown = await world.ask(alarmShow, { project, alarm: 'a1' });
+      return shown.state === 'alarm' && shown.pending.length === 0 && world.signals.length > 0;
+    });
+    expect(world.signals.map(({ resource }) => resource)).toEqual(['up']);
+    expect(new Set(world.changes.map(({ version }) => version)).size).toBe(1);
+  });
+
+  it('repeats its actions, with a new signal for each evaluation', async () => {
+    const world = await startAlarms();
+    await world.request(resourceCreate, 'a1', { properties: high({ repeat_actions: true }) });
+    await postUntil(world, 20, () => world.signals.length >= 3);
+    expect(new Set(world.signals.map(({ id }) => id)).size).toBe(world.signals.length);
+    expect(world.changes).toHaveLength(1);
+  });
+
+  it('keeps its state without data, and reports insufficient data where it asks for that', async () => {
+    const world = await startAlarms();
+    await world.request(resourceCreate, 'kept', { properties: high({ alarm_actions: [], ok_actions: [] }) });
+    await world.request(resourceCreate, 'open', {
+      properties: high({ missing: 'insufficient', alarm_actions: [], ok_actions: [] }),
+    });
+    await postUntil(
+      world,
+      20,
+      async () => (await state(world, 'kept')) === 'alarm' && (await state(world, 'open')) === 'alarm',
+    );
+    await eventually(async () => (await state(world, 'open')) === 'insufficient data');
+    expect(await state(world, 'kept')).toBe('alarm');
+  });
+
+  it('sends every value to the targets of values', async () => {
+    const world = await startAlarms();
+    await world.request(resourceCreate, 'a1', { properties: high({ threshold: 100, value_actions: ['track'] }) });
+    await postUntil(world, 7, () => world.signals.filter(({ resource }) => resource === 'track').length >= 2);
+    expect(world.signals.find(({ resource }) => resource === 'track')?.body).toMatchObject({ value: 7 });
+  });
+
+  it('A6: retries a signal while scheduling is away, and gives up on one that cannot succeed', async () => {
+    const world = await startAlarms({
+      ...quick,
+      ANNEAL_NOTIFICATION_RETRY_SECONDS: '0.05,0.05,0.05,0.05,0.05,0.05,60',
+    });
+    await world.request(resourceCreate, 'a1', { properties: high() });
+    world.refuse = new AnnealError('Unavailable', 'away');
+    await postUntil(world, 20, async () => {
+      const { pending } = await world.ask(alarmShow, { project, alarm: 'a1' });
+      return pending.some(({ attempts }) => attempts > 1);
+    });
+    world.refuse = undefined;
+    await eventually(() => world.signals.length === 1);
+    world.refuse = new AnnealError('NotFound', 'There is no resource down.');
+    await postUntil(world, 1, async () => {
+      const { history } = await world.ask(alarmHistory, { project, alarm: 'a1', limit: 10 });
+      return history.some(({ kind, detail }) => kind === 'action failed' && detail.includes('no resource down'));
+    });
+  });
+
+  it('posts to other addresses without a login, and to the signal addresses of this server inside', async () => {
+    const world = await startAlarms();
+    const listener = await listen();
+    const { secrets, gatewayUrl } = world.context;
+    const grant = { project, stack_id: 's9', stack_name: 'x', resource_id: 'r9', resource_name: 'policy' };
+    const inside = signedSignalUrl(gatewayUrl, { secrets, grant, as: 'signal' });
+    await world.request(resourceCreate, 'a1', { properties: high({ alarm_actions: [listener.url, inside] }) });
+    await postUntil(world, 20, () => listener.received.length > 0 && world.signals.length > 0);
+    expect(JSON.parse(listener.received[0]?.body ?? '')).toMatchObject({ current: 'alarm', severity: 'low' });
+    expect(listener.received[0]?.headers['webhook-signature']).toBeUndefined();
+    expect(world.signals[0]?.resource).toBe('policy');
+    const shown = JSON.stringify(await world.ask(alarmShow, { project, alarm: 'a1' }));
+    expect(shown).not.toContain(new URL(inside).searchParams.get('Signature'));
+  });
+
+  it('refuses targets of another project, of private addresses and with trust elsewhere', async () => {
+    const world = await startAlarms({ ...quick, ANNEAL_NOTIFICATION_ALLOW_PRIVATE: 'false' });
+    const { secrets, gatewayUrl } = world.context;
+    const grant = { project: 'p2', stack_id: 's9', stack_name: 'x', resource_id: 'r9', resource_name: 'policy' };
+    const foreign = signedSignalUrl(gatewayUrl, { secrets, grant, as: 'signal' });
+    for (const target of [foreign, 'http://127.0.0.1/x', 'trust+https://example.com/x', 'ftp://example.com/']) {
+      const answered = await world.request(resourceCreate, world.context.newId(), {
+        properties: high({ alarm_actions: [target] }),
+      });
+      expect(answered, target).toMatchObject({ status: 'failed', error: { code: 'InvalidRequest' } });
+    }
+  });
+
+  it('takes each matching event once', async () => {
+    const world = await startAlarms();
+    await world.request(resourceCreate, 'e1', {
+      type: 'OS::Aodh::EventAlarm',
+      properties: { event_type: 'host.*', query: [{ field: 'name', op: 'eq', value: 'h1' }], alarm_actions: ['heal'] },
+    });
+    await world.happen('h2', 1);
+    await world.happen('h1', 1);
+    await eventually(() => world.signals.length === 1);
+    await world.happen('h1', 2);
+    await eventually(() => world.signals.length === 2);
+    expect(await state(world, 'e1')).toBe('alarm');
+    expect(world.signals[0]?.body).toMatchObject({ reason_data: { type: 'event' } });
+  });
+
+  it('neither evaluates nor acts while suspended, and is gone after its deletion', async () => {
+    const world = await startAlarms();
+    await world.request(resourceCreate, 'a1', { properties: high() });
+    await world.request(resourceSuspend, 'a1', {});
+    await world.request(resourceCreate, 'a2', { properties: high({ alarm_actions: ['other'] }) });
+    await postUntil(world, 20, () => world.signals.length > 0);
+    expect(world.signals.map(({ resource }) => resource)).toEqual(['other']);
+    await world.request(resourceDelete, 'a1', {});
+    await expect(state(world, 'a1')).rejects.toThrow(/no alarm a1/);
+  });
+
+  it('has its state set by an operator, and then acts', async () => {
+    const world = await startAlarms();
+    await world.request(resourceCreate, 'a1', { properties: high() });
+    const occasion: Occasion = {
+      actor: { kind: 'user', id: 'u', name: 'operator' },
+      cause: { kind: 'request', id: 'r', reason: null },
+    };
+    const set = await world.ask(alarmSet, { project, alarm: 'a1', state: 'alarm', occasion });
+    expect(set.state_reason).toBe('Manually set via API');
+    await eventually(() => world.signals.length === 1 && world.changes.length === 1);
+    expect(world.changes[0]?.['origin']).toEqual({ ...webPlace, ...occasion });
+  });
+});
