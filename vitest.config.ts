@@ -66,9 +66,9 @@ const parts = [
   ...['rabbitmq', 'nats', 'mongodb', 'together'].map((name) =>
     project(name, { include: [`test/conformance/${name}/*.contract.ts`], timeout: 120_000, setup: backends }),
   ),
-  project('scenarios', scenarios),
+  project('scenarios', { ...scenarios, setup: browser }),
   project('console', { include: ['test/e2e/console/*.test.ts'], timeout: 300_000, setup: browser }),
-  project('pages', { include: ['test/e2e/pages.test.ts'], timeout: 300_000 }),
+  project('pages', { include: ['test/e2e/pages.test.ts'], timeout: 300_000, setup: browser }),
   project('agents', { include: ['test/agents/*.test.ts'], timeout: 300_000 }),
   project('chaos', { include: ['test/chaos/*.test.ts'], timeout: 300_000 }),
   // Programs that others wrote, from PyPI and Debian.
@@ -76,7 +76,11 @@ const parts = [
   // `npm run soak` sets how long they take.
   project('soak', { include: ['test/{e2e,chaos}/**/*.soak.ts'], timeout: 300_000, setup: backends }),
   ...['rabbitmq', 'nats'].flatMap((broker) => [
-    project(`scenarios-${broker}`, { ...scenarios, setup: backends, env: { ANNEAL_TEST_BROKER: broker } }),
+    project(`scenarios-${broker}`, {
+      ...scenarios,
+      setup: [...backends, ...browser],
+      env: { ANNEAL_TEST_BROKER: broker },
+    }),
     // The listeners of other programs beside one process per service.
     project(`listeners-${broker}`, {
       include: ['test/e2e/{paas,foreign}-listener.test.ts'],

@@ -82,7 +82,9 @@ async function startOwn(program: Program): Promise<BackendServer> {
   const url = `mongodb://127.0.0.1:${port}/${program.query}`;
   let server: ChildProcess | undefined;
 
+  const isRunning = (): boolean => server !== undefined && server.exitCode === null && server.signalCode === null;
   const start = async (): Promise<void> => {
+    if (isRunning()) return;
     const started = spawn(program.file, program.parameters(port, folder), { stdio: ['ignore', 'ignore', 'pipe'] });
     server = started;
     let output = '';
@@ -96,7 +98,7 @@ async function startOwn(program: Program): Promise<BackendServer> {
   };
   const kill = async (): Promise<void> => {
     const killed = server;
-    if (!killed || killed.exitCode !== null || killed.signalCode !== null) return;
+    if (!killed || !isRunning()) return;
     killed.kill('SIGKILL');
     await once(killed, 'exit');
   };

@@ -63,7 +63,9 @@ async function startOwn(program: string, config = ''): Promise<BackendServer> {
   await writeFile(file, config);
   let child: ChildProcess | undefined;
 
+  const isRunning = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
   const start = async (): Promise<void> => {
+    if (isRunning()) return;
     const started = spawn(program, ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', folder, '-c', file], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
@@ -79,7 +81,7 @@ async function startOwn(program: string, config = ''): Promise<BackendServer> {
     }
   };
   const kill = async (): Promise<void> => {
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    if (!child || !isRunning()) return;
     const ended = once(child, 'exit');
     child.kill('SIGKILL');
     await ended;

@@ -119,7 +119,9 @@ async function startOwn(
   const names = spawn(epmd, ['-port', String(epmdPort), '-address', '127.0.0.1'], { env, stdio: 'ignore' });
   let server: ChildProcess | undefined;
 
+  const isRunning = (): boolean => server !== undefined && server.exitCode === null && server.signalCode === null;
   const start = async (): Promise<void> => {
+    if (isRunning()) return;
     const started = spawn(script, [], { env, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
     server = started;
     let output = '';
@@ -134,7 +136,7 @@ async function startOwn(
     }
   };
   const kill = async (): Promise<void> => {
-    if (!server || server.exitCode !== null || server.signalCode !== null) return;
+    if (!server || !isRunning()) return;
     const ended = once(server, 'exit');
     server.kill('SIGKILL');
     await ended;

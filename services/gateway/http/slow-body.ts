@@ -16,7 +16,7 @@ const lateCode = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 /** Every route but those of uploads: the whole body has to arrive within `ms`. */
 export function limitBodyTime(app: FastifyInstance, ms: number): void {
-  app.addHook('onRequest', async ({ raw, routeOptions }) => {
+  app.addHook('onRequest', async ({ raw, routeOptions }, { raw: answer }) => {
     const hasBody = raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length'] ?? 0) > 0;
     if (!hasBody || routeOptions.config.upload === true) return;
     // Made when it is needed: the stack of an error costs more than the rest of this hook.
@@ -26,6 +26,7 @@ export function limitBodyTime(app: FastifyInstance, ms: number): void {
     const timer = setTimeout(end, ms);
     const clear = (): void => clearTimeout(timer);
     raw.once('end', clear);
-    raw.once('close', clear);
+    // A request that is refused before its body is read neither ends nor closes, and its connection serves others later.
+    answer.once('close', clear);
   });
 }

@@ -1,10 +1,10 @@
-/** Runs once before the tests with servers: builds console and documentation, so that no server of a test does it meanwhile. */
+/** Runs once before the tests with servers: builds console, documentation and commands, so that no server of a test does it meanwhile. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
 /** @throws Error with the output of a build that failed */
 export default function prepare(): void {
-  for (const name of ['console', 'docs']) {
+  for (const name of ['console', 'docs', 'cli/bundle']) {
     const program = join(import.meta.dirname, '../../../services', name, 'build.ts');
     const { status, stderr } = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', program], {
       encoding: 'utf8',
