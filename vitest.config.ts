@@ -93,8 +93,8 @@ const parts = [
 
 export default defineConfig({
   test: {
-    // Most tests wait for brokers, databases and timers, so three of them share two cores well.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    // Most tests wait for brokers, databases and timers, so four of them share two cores well.
+    maxWorkers: Math.max(4, availableParallelism() - 1),
     reporters: ['default', './test/unfinished.ts', './test/levels.ts'],
     // A broker that is gone fails every test of its file at the time limit of that test.
     bail: process.env['CI'] ? 5 : 0,

@@ -56,6 +56,20 @@ export const testParts: readonly TestPart[] = [
     ],
   },
   {
+    name: 'seeds',
+    description: 'the engine in the simulator: more seeds, and each broken rule must be found',
+    minutes: 1,
+    limit: 20,
+    commands: [
+      { words: [simulator, '--seeds', '1500'] },
+      ...Object.keys(mutations).map((name) => ({
+        words: [simulator, '--seeds', '600', '--mutation', name],
+        fails: found,
+      })),
+    ],
+    folders: ['libs/convergence', 'test/simulation'],
+  },
+  {
     name: 'upgrade',
     description: 'an installation of an earlier revision continues with this tree while work is in flight',
     minutes: 2,
@@ -71,7 +85,7 @@ export const testParts: readonly TestPart[] = [
   {
     name: 'mongodb',
     description: 'the store on a real MongoDB or FerretDB, which is also killed',
-    minutes: 3,
+    minutes: 2,
     limit: 15,
     commands: vitest('mongodb'),
     folders: ['libs/store/*', 'libs/store/{conformance,mongodb,raw}', 'test/backends/{mongodb.ts,ferretdb}'],
@@ -79,7 +93,7 @@ export const testParts: readonly TestPart[] = [
   {
     name: 'pages',
     description: 'the commands of the pages, and what they print',
-    minutes: 3,
+    minutes: 2,
     limit: 15,
     commands: vitest('pages'),
     folders: ['README.md', 'docs/**/*.md', 'examples/**/*.md', 'services/cli/{command,print}', 'test/docs/transcript'],
@@ -87,29 +101,15 @@ export const testParts: readonly TestPart[] = [
   {
     name: 'nats',
     description: 'the bus on a real NATS, which is also killed',
-    minutes: 4,
+    minutes: 2,
     limit: 20,
     commands: vitest('nats'),
     folders: ['libs/bus/nats', ...bus, 'test/backends/nats.ts'],
   },
   {
-    name: 'seeds',
-    description: 'the engine in the simulator: more seeds, and each broken rule must be found',
-    minutes: 4,
-    limit: 20,
-    commands: [
-      { words: [simulator, '--seeds', '1500'] },
-      ...Object.keys(mutations).map((name) => ({
-        words: [simulator, '--seeds', '600', '--mutation', name],
-        fails: found,
-      })),
-    ],
-    folders: ['libs/convergence', 'test/simulation'],
-  },
-  {
     name: 'together',
     description: 'services on real brokers and databases: outages, late starts, replicas, hosts, encryption',
-    minutes: 5,
+    minutes: 3,
     limit: 25,
     commands: vitest('together'),
     folders: [...bus, 'libs/runtime/service', 'services/notification', 'services/configuration/queues'],
@@ -117,23 +117,15 @@ export const testParts: readonly TestPart[] = [
   {
     name: 'agents',
     description: 'the agents on this machine, each with every shell: kills, power cuts, joins, replaced configs',
-    minutes: 5,
+    minutes: 3,
     limit: 25,
     commands: vitest('agents'),
     folders: ['services/agent', 'services/gateway/shell', 'test/system/agents'],
   },
   {
-    name: 'rabbitmq',
-    description: 'the bus on a real RabbitMQ, which is also killed',
-    minutes: 6,
-    limit: 25,
-    commands: vitest('rabbitmq'),
-    folders: ['libs/bus/rabbitmq', ...bus, 'test/backends/rabbitmq.ts'],
-  },
-  {
     name: 'chaos',
     description: 'a server that is killed at random moments loses nothing',
-    minutes: 7,
+    minutes: 3,
     limit: 30,
     commands: vitest('chaos'),
     folders: [
@@ -142,6 +134,14 @@ export const testParts: readonly TestPart[] = [
       'services/configuration/{deployments,hosts}',
       'test/chaos',
     ],
+  },
+  {
+    name: 'rabbitmq',
+    description: 'the bus on a real RabbitMQ, which is also killed',
+    minutes: 4,
+    limit: 25,
+    commands: vitest('rabbitmq'),
+    folders: ['libs/bus/rabbitmq', ...bus, 'test/backends/rabbitmq.ts'],
   },
   {
     name: 'soak',
