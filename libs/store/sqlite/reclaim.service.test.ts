@@ -122,3 +122,30 @@ it('V1: returns few pages between two checkpoints, so that no checkpoint waits l
   expect(between.length).toBeGreaterThan(4);
   expect(Math.max(...between)).toBeLessThanOrEqual(256);
 });
+
+it('V2: looks again after another connection wrote during a step', async () => {
+  vi.useFakeTimers();
+  const db = new DatabaseSync(file);
+  const other = new DatabaseSync(file);
+  try {
+    db.exec('PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; CREATE TABLE filler (text TEXT)');
+    const insert = db.prepare('INSERT INTO filler VALUES (?)');
+    for (let index = 0; index < 12; index += 1) insert.run(text);
+    db.exec('DELETE FROM filler');
+    const pages = (): number => Number(db.prepare('PRAGMA page_count').get()?.['page_count']);
+    const before = pages();
+    const reclaimer = new Reclaimer(db, { patienceMs: 0 });
+    reclaimer.look();
+    other.exec('BEGIN IMMEDIATE');
+    vi.advanceTimersByTime(10_000);
+    expect(pages()).toBe(before);
+    other.exec('COMMIT');
+    vi.advanceTimersByTime(20_000);
+    expect(pages()).toBeLessThan(before / 2);
+    reclaimer.stop();
+  } finally {
+    other.close();
+    db.close();
+    vi.useRealTimers();
+  }
+});

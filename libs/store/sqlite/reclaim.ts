@@ -76,14 +76,27 @@ export class Reclaimer {
       this.#steps += 1;
       const left = freePages(this.#db);
       // The last step empties the log, which may be large after the deletion.
-      if (left <= this.#left) this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-      else if (this.#steps % stepsToCheckpoint === 0) this.#db.exec('PRAGMA wal_checkpoint(PASSIVE)');
-      if (left > this.#left) this.#timer = setTimeout(() => this.#step(), pauseMs).unref();
+      if (left <= this.#left) {
+        if (!this.#emptyLog()) this.#again(lookMs); // V2
+        return;
+      }
+      if (this.#steps % stepsToCheckpoint === 0) this.#db.exec('PRAGMA wal_checkpoint(PASSIVE)');
+      this.#again(pauseMs);
     } catch {
-      // Another process writes, or the disk is full: the next write looks again.
+      // V2: another thread or process writes, or the disk is full. There may be no further write that looks.
+      this.look();
     } finally {
       this.#db.exec(`PRAGMA busy_timeout=${this.#patienceMs}`);
     }
+  }
+
+  #again(afterMs: number): void {
+    this.#timer = setTimeout(() => this.#step(), afterMs).unref();
+  }
+
+  /** False while another connection reads or copies the log. SQLite reports that without an error. */
+  #emptyLog(): boolean {
+    return Number(this.#db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy']) === 0;
   }
 }
 
