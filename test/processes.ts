@@ -1,4 +1,5 @@
 /** The processes of this machine. */
+import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface Process {
@@ -24,3 +25,7 @@ export function processes(): Process[] {
     return [];
   }
 }
+
+/** True for a child that was started and has not ended. */
+export const isRunningChild = (child: ChildProcess | undefined): child is ChildProcess =>
+  child?.pid !== undefined && child.exitCode === null && child.signalCode === null;

@@ -14,6 +14,7 @@ import { freeLocalPort } from './free-port.ts';
 import { findProgram } from './program.ts';
 import type { BackendServer, FindBackend } from './backend.ts';
 import { buildFerretdb } from './ferretdb/build.ts';
+import { isRunningChild } from '../processes.ts';
 
 interface Program {
   readonly file: string;
@@ -82,9 +83,8 @@ async function startOwn(program: Program): Promise<BackendServer> {
   const url = `mongodb://127.0.0.1:${port}/${program.query}`;
   let server: ChildProcess | undefined;
 
-  const isRunning = (): boolean => server !== undefined && server.exitCode === null && server.signalCode === null;
   const start = async (): Promise<void> => {
-    if (isRunning()) return;
+    if (isRunningChild(server)) return;
     const started = spawn(program.file, program.parameters(port, folder), { stdio: ['ignore', 'ignore', 'pipe'] });
     server = started;
     let output = '';
@@ -98,7 +98,7 @@ async function startOwn(program: Program): Promise<BackendServer> {
   };
   const kill = async (): Promise<void> => {
     const killed = server;
-    if (!killed || !isRunning()) return;
+    if (!isRunningChild(killed)) return;
     killed.kill('SIGKILL');
     await once(killed, 'exit');
   };

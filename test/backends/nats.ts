@@ -14,6 +14,7 @@ import { freeLocalPort } from './free-port.ts';
 import { builtByGo } from './go-install.ts';
 import { findProgram } from './program.ts';
 import type { BackendServer, MissingBackend } from './backend.ts';
+import { isRunningChild } from '../processes.ts';
 
 const module = 'github.com/nats-io/nats-server/v2';
 const version = '2.12.15';
@@ -63,9 +64,8 @@ async function startOwn(program: string, config = ''): Promise<BackendServer> {
   await writeFile(file, config);
   let child: ChildProcess | undefined;
 
-  const isRunning = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
   const start = async (): Promise<void> => {
-    if (isRunning()) return;
+    if (isRunningChild(child)) return;
     const started = spawn(program, ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', folder, '-c', file], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
@@ -81,7 +81,7 @@ async function startOwn(program: string, config = ''): Promise<BackendServer> {
     }
   };
   const kill = async (): Promise<void> => {
-    if (!child || !isRunning()) return;
+    if (!isRunningChild(child)) return;
     const ended = once(child, 'exit');
     child.kill('SIGKILL');
     await ended;

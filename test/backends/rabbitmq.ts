@@ -15,6 +15,7 @@ import { freeLocalPort } from './free-port.ts';
 import { findProgram } from './program.ts';
 import type { BackendServer, MissingBackend } from './backend.ts';
 import type { Certificates } from './certificates.ts';
+import { isRunningChild } from '../processes.ts';
 
 /** Erlang takes over a minute to start when all processors are busy. */
 const startMs = 240_000;
@@ -119,9 +120,8 @@ async function startOwn(
   const names = spawn(epmd, ['-port', String(epmdPort), '-address', '127.0.0.1'], { env, stdio: 'ignore' });
   let server: ChildProcess | undefined;
 
-  const isRunning = (): boolean => server !== undefined && server.exitCode === null && server.signalCode === null;
   const start = async (): Promise<void> => {
-    if (isRunning()) return;
+    if (isRunningChild(server)) return;
     const started = spawn(script, [], { env, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
     server = started;
     let output = '';
@@ -136,7 +136,7 @@ async function startOwn(
     }
   };
   const kill = async (): Promise<void> => {
-    if (!server || !isRunning()) return;
+    if (!isRunningChild(server)) return;
     const ended = once(server, 'exit');
     server.kill('SIGKILL');
     await ended;

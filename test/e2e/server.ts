@@ -13,6 +13,7 @@ import { freeLocalPort } from '../backends/free-port.ts';
 import { findMongodb } from '../backends/mongodb.ts';
 import { findNats } from '../backends/nats.ts';
 import { findRabbitmq } from '../backends/rabbitmq.ts';
+import { isRunningChild } from '../processes.ts';
 
 /** Enough for ten processes that start at once on two busy processors. */
 const startMs = 180_000;
@@ -157,7 +158,7 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     const ending = child;
     child = undefined;
-    if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
+    if (!isRunningChild(ending)) return;
     const exited = new Promise<void>((resolve) => ending.once('exit', () => resolve()));
     ending.kill(signal);
     await exited;

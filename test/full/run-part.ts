@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isRunningChild } from '../processes.ts';
 import type { PartResult } from './choose.ts';
 import { endPart, killLeftovers, newTrace, removeTraces, type PartTrace } from './ending.ts';
 import type { PartCommand, TestPart } from './parts.ts';
@@ -59,7 +60,7 @@ async function runCommand({ words, fails }: PartCommand, running: RunningPart): 
   }
   const closed = once(child, 'close').catch(() => undefined);
   const exited = once(child, 'exit').then(([status, signal]: unknown[]) => status ?? signal, String);
-  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
+  const hasEnded = (): boolean => !isRunningChild(child);
   const aborted = Promise.withResolvers<void>();
   const abort = (): void => aborted.resolve();
   end.addEventListener('abort', abort);

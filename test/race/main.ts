@@ -53,7 +53,7 @@ const end = (): void => {
 process.once('exit', end);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
-const slow = new URL('slow-commits.mjs', import.meta.url).href;
+const slow = new URL('slow-commits.ts', import.meta.url).href;
 /** Resolves with the exit status of one run of the files. */
 function runOnce(seed: number): Promise<number> {
   const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...files], {
