@@ -13,6 +13,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { StackDocument } from '@anneal/convergence/documents.ts';
+import { openSchedulingCollections } from '../collections.ts';
+import { Limiter, type Held } from './limiter.ts';
 import { literal, openHarness, planWith, resource, type Harness } from '../testing/running-service.ts';
 
 type Request = Envelope<ResourceRequest>;
@@ -231,6 +234,56 @@ it('a request that waits after a conflict leaves its place to others', async () 
   expect(second.subject).not.toBe(first.subject);
   await provider.serveUntil(async () => (await statusOf(harness, { id, project: 'p1' })) === 'CREATE_COMPLETE');
   expect(provider.most.get('all')).toBe(1);
+});
+
+it("failed turns of two stacks wait for the next second instead of taking each other's places", async () => {
+  const context = await createTestContext({ name: 'scheduling' });
+  cleanups.push(() => context.dispose());
+  const { held } = await openSchedulingCollections(context.store);
+  const providers = { queueOf: () => 'q', refresh: async () => {} };
+  const limits = { project: 10, provider: 3 };
+  const limiter = new Limiter({ context, held, providers, limits, shards: { count: 1 } });
+  cleanups.push(() => limiter.stop());
+  const request = (stack: string, name: string): Held => ({
+    resource: `${stack}-${name}`,
+    stack,
+    fence: 1,
+    traversal: 't',
+    project: 'p',
+    queue: 'q',
+    shard: 0,
+    urgent: false,
+    cause: { id: 'c', correlationid: 'c' },
+  });
+  const stack = { id: 'none' } as StackDocument;
+  const settle = (id: string) =>
+    limiter.pass({ wanted: [], settled: { stack, resources: [], removed: [{ id, version: 1 }] } });
+  const tries: string[] = [];
+  let works = true;
+  const turns = async (count: number): Promise<void> => {
+    for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  };
+  /** Like a step whose open record is carried out again, which passes the limiter and then fails. */
+  const send = async (of: string): Promise<void> => {
+    tries.push(of);
+    await turns(1);
+    await limiter.pass({ wanted: [] });
+    if (!works) throw new Error('the store is away');
+  };
+  limiter.open(0, { send, read: async () => {} });
+  const first = [request('x', '1'), request('x', '2')];
+  await eventually(async () => ((await limiter.pass({ wanted: first })).size === 2 ? true : undefined));
+  await limiter.pass({ wanted: [request('a', '1')] });
+  await limiter.pass({ wanted: [request('b', '1')] });
+  tries.length = 0;
+  works = false;
+  await settle('x-1');
+  await settle('x-2');
+  await turns(20);
+  expect(tries).toEqual(['a', 'b']);
+  works = true;
+  await eventually(() => (tries.length > 2 ? true : undefined), { what: 'the next try' });
+  expect(tries.slice(2).toSorted()).toEqual(['a', 'b']);
 });
 
 describe.each([

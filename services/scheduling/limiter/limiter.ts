@@ -1,5 +1,5 @@
 /**
- * TurnLimits the requests in flight per project and per provider, in fair turns (see `turns.ts`). The core limits the
+ * Limits the requests in flight per project and per provider, in fair turns (see `turns.ts`). The core limits the
  * requests of one stack.
  *
  * G1 A request holds a place from the moment it may be sent until a record of its stack shows that its resource no
@@ -11,6 +11,8 @@
  *    cancel, a rollback or a deletion does not wait until the request is sent.
  * G5 Nested stacks and the provider within this service are not counted. The requests that they wait for may be held
  *    here, and a place that a nested stack holds could then never become free.
+ * G6 After a failed turn its stack rests. Its requests wait in line, so that others use the places, and are sent a second
+ *    later. Without the rest, two failed turns give each other their places without end, and nothing else runs.
  *
  * The limits apply to all replicas together. Each replica gives out the part that belongs to the shards it owns,
  * rounded down, but at least one. Fairness is exact within a process. After a restart, or when a shard has moved, the
@@ -40,8 +42,8 @@ interface Opening {
   readonly read: (stackId: string) => Promise<void>;
 }
 
-/** How long to wait before a failed turn is tried again. */
-const againMs = 1000;
+/** How long a stack rests after a failed turn. */
+const restMs = 1000;
 
 interface LimiterOptions {
   readonly context: Pick<ServiceContext, 'log'>;
@@ -71,6 +73,8 @@ export class Limiter {
   readonly #senders = new Map<number, SendHeld>();
   readonly #turns: Turns<Held>;
   #again: NodeJS.Timeout | undefined;
+  /** The newest states of resting stacks, whose overtaken requests are withdrawn after the rest. */
+  readonly #withdrawn = new Map<string, StackDocument>();
   /** The number of shards whose held and in-flight requests are still being read. */
   #reading = 0;
 
@@ -184,11 +188,16 @@ export class Limiter {
     this.#turns.limits = { project: part(this.#options.limits.project), provider: part(this.#options.limits.provider) };
   }
 
-  #later(): void {
+  #rest(stack: string): void {
+    this.#turns.rest(stack);
     this.#again ??= setTimeout(() => {
       this.#again = undefined;
+      this.#turns.wake();
+      const stacks = [...this.#withdrawn.values()];
+      this.#withdrawn.clear();
+      for (const each of stacks) this.#withdraw(each);
       this.#release(this.#due());
-    }, againMs).unref();
+    }, restMs).unref();
   }
 
   #release(requests: readonly Held[]): void {
@@ -202,7 +211,7 @@ export class Limiter {
           'held requests not sent; they wait for another turn',
         );
         for (const request of ofStack) if (this.#senders.has(shard)) this.#turns.putBack(request);
-        this.#later();
+        this.#rest(stack);
       });
     }
   }
@@ -219,7 +228,7 @@ export class Limiter {
       this.#options.context.log.warn({ err: error, shard }, 'held requests not read; retrying');
       setTimeout(() => {
         if (this.#senders.get(shard) === send) void this.#readHeld(shard, { send, read });
-      }, againMs).unref();
+      }, restMs).unref();
     } finally {
       this.#reading -= 1;
       this.#release(this.#due());
@@ -238,6 +247,10 @@ export class Limiter {
 
   /** Releases overtaken requests without a place, because their turn only reports that they were not sent. */
   #withdraw(stack: StackDocument): void {
+    if (this.#turns.rests(stack.id)) {
+      this.#withdrawn.set(stack.id, stack);
+      return;
+    }
     const overtaken = this.#turns.waitingOf(stack).filter((request) => isSuperseded(request, stack));
     for (const request of overtaken) this.#turns.drop(request);
     this.#release(overtaken);

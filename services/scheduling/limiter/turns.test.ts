@@ -119,6 +119,17 @@ describe('turns', () => {
   });
 });
 
+it('T6: admit no request of a resting stack, and give its places to the others', () => {
+  const turns = turnsOf({ project: 4, provider: 100 }, [...many('p', 'a', 4), ...many('p', 'b', 4)]);
+  turns.rest('a');
+  expect(turns.next().map(({ stack }) => stack)).toEqual(['b', 'b', 'b']);
+  turns.settle('p-b-0', null);
+  turns.settle('p-b-1', null);
+  expect(turns.next()).toMatchObject([{ stack: 'b' }]);
+  turns.wake();
+  expect(turns.next()).toMatchObject([{ stack: 'a' }]);
+});
+
 /** Runs random operations, then answers every request. Every request must have had its turn. */
 function run(seed: number): void {
   const upTo = createRandom(seed);
@@ -166,9 +177,13 @@ function run(seed: number): void {
     } else {
       turns.putBack(known);
       inFlight.delete(resource);
+      if (what === 9) turns.rest(known.stack);
+      else turns.wake();
     }
     admit();
   }
+  turns.wake();
+  admit();
   for (let rounds = 0; open.size > 0; rounds += 1) {
     expect(rounds, `seed ${seed}: ${[...open.keys()].join()} wait for ever`).toBeLessThan(100);
     for (const resource of inFlight.keys()) {

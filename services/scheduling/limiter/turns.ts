@@ -10,6 +10,7 @@
  * T4 Within a project stacks take turns, and the requests of a stack are sent in the order in which they came.
  * T5 A newer request of a resource takes the place of the older one, in flight or in line. At most one request per
  *    resource counts.
+ * T6 No request of a resting stack is admitted.
  */
 export interface WaitingRequest {
   readonly resource: string;
@@ -56,6 +57,7 @@ export class Turns<W extends WaitingRequest> {
   readonly #projects = new Map<string, Count>();
   readonly #queues = new Map<string, Count>();
   readonly #lines = new Map<string, Line<W>>();
+  readonly #resting = new Set<string>();
   #turn = 0;
 
   constructor(limits: TurnLimits) {
@@ -112,6 +114,19 @@ export class Turns<W extends WaitingRequest> {
 
   forgetShard(shard: number): void {
     for (const [resource, { request }] of this.#known) if (request.shard === shard) this.#leave(resource);
+  }
+
+  /** Admits no request of the stack until all stacks wake. */
+  rest(stack: string): void {
+    this.#resting.add(stack);
+  }
+
+  rests(stack: string): boolean {
+    return this.#resting.has(stack);
+  }
+
+  wake(): void {
+    this.#resting.clear();
   }
 
   sent(resource: string): boolean {
@@ -176,7 +191,7 @@ export class Turns<W extends WaitingRequest> {
       if (share) best = { line, share };
     }
     if (!best) return undefined;
-    const lane = least(best.share.stacks.values(), ({ served }) => served);
+    const lane = least(this.#awake(best.share), ({ served }) => served);
     const [request] = lane?.waiting.values() ?? [];
     this.#turn += 1;
     best.line.served = best.share.served = this.#turn;
@@ -187,11 +202,21 @@ export class Turns<W extends WaitingRequest> {
   #nextShare({ projects, urgent }: Line<W>): Share<W> | undefined {
     let best: Share<W> | undefined;
     for (const [project, share] of projects) {
-      if (share.stacks.size === 0 || !hasRoom(this.#projects.get(project), urgent, this.limits.project)) continue;
+      if (!this.#hasAwake(share) || !hasRoom(this.#projects.get(project), urgent, this.limits.project)) continue;
       const before = !best || share.inFlight - best.inFlight || share.served - best.served;
       if (before === true || before < 0) best = share;
     }
     return best;
+  }
+
+  #awake({ stacks }: Share<W>): Lane<W>[] {
+    if (this.#resting.size === 0) return [...stacks.values()];
+    return [...stacks].flatMap(([stack, lane]) => (this.#resting.has(stack) ? [] : [lane]));
+  }
+
+  #hasAwake({ stacks }: Share<W>): boolean {
+    if (this.#resting.size === 0) return stacks.size > 0;
+    return [...stacks.keys()].some((stack) => !this.#resting.has(stack));
   }
 
   #lineOf({ queue, urgent }: W): Line<W> {

@@ -1,5 +1,5 @@
 /**
- * StackSteps the stacks of one shard: takes the arrivals for a stack, steps the core, records, carries out, answers.
+ * Steps the stacks of one shard: takes the arrivals for a stack, steps the core, records, carries out, answers.
  *
  * H1 One step of a stack runs at a time; the next begins when the record of the last is carried out. A step changes a
  *    bounded number of documents, so that it does not keep the event loop; the shell repeats it until nothing is ready.
@@ -208,7 +208,7 @@ export class StackSteps {
     return input;
   }
 
-  /** StackSteps, records and carries out. */
+  /** Steps, records and carries out. */
   async #step(
     stack: LoadedStack,
     { arrivals, inputs, moment }: { arrivals: readonly Arrival[]; inputs: readonly Input[]; moment: StepMoment },
