@@ -3,7 +3,8 @@
  *
  * X1 A running program is never started again: the agent finds it by its run folder and waits for it.
  * X2 A program that vanished is started again until `maxAttempts` is reached, unless `options.on_interrupt` is `fail`.
- * X3 At the deadline of the request, and when the server withdraws it, the agent ends every process of the run.
+ * X3 At the deadline of the request, and when the server withdraws it, the agent ends every process of the run. This is
+ *    the result, whatever the ended program leaves, and also when the agent dies meanwhile.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +20,17 @@ import type { Log } from './log.ts';
 import type { JournalEntry, Journal } from './journal.ts';
 import { readTail } from './output.ts';
 import { runFolder, trimStreams, workFolder } from './run-folder.ts';
-import { awaitEnd, endAll, launch, revoke, statusOf, wrapperOf, type ProcessEnd } from './supervise.ts';
+import {
+  awaitEnd,
+  endAll,
+  endReasonOf,
+  launch,
+  revoke,
+  statusOf,
+  wrapperOf,
+  type EndReason,
+  type ProcessEnd,
+} from './supervise.ts';
 import { findTool, hookFolders } from './tools/find.ts';
 import type { Tool, ToolResult } from './tools/tool.ts';
 
@@ -132,7 +143,7 @@ async function whenDiskHasSpace<T>(signal: AbortSignal, prepare: () => Promise<T
   }
 }
 
-type RunEnding = ProcessEnd | { readonly kind: 'deadline' | 'stopped' };
+type RunEnding = ProcessEnd | { readonly kind: EndReason };
 
 /** Waits for the attempt that the agent began before its last restart, or reports that the attempt never began. */
 async function resume(
@@ -142,6 +153,11 @@ async function resume(
 ): Promise<RunEnding | { readonly kind: 'not begun' }> {
   const { attempts } = entry;
   if (attempts === 0) return { kind: 'not begun' };
+  const reason = await endReasonOf(run, attempts);
+  if (reason) {
+    await endAll({ run, attempt: attempts, reason }, graceMs(entry.request.options));
+    return { kind: reason };
+  }
   const status = await statusOf(run, attempts);
   if (status !== undefined) return { kind: 'exited', status };
   // The agent died after it recorded the start and before it started the program. Revoke the attempt; it does not
@@ -175,8 +191,9 @@ async function watch(options: ExecuteOptions, entry: JournalEntry, run: string):
     });
   } catch (error) {
     if (signal.aborted || !(over.signal.aborted || options.stop.aborted)) throw error;
-    await endAll(run, attempt, graceMs(entry.request.options));
-    return { kind: over.signal.aborted ? 'deadline' : 'stopped' };
+    const reason = over.signal.aborted ? 'deadline' : 'stopped';
+    await endAll({ run, attempt, reason }, graceMs(entry.request.options));
+    return { kind: reason };
   } finally {
     clearTimeout(timer);
     await group;

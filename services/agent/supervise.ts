@@ -6,6 +6,8 @@
  *    itself.
  * V2 The exit status is the target of the symbolic link `status.<n>` before the wrapper ends, unless it was killed.
  * V3 A process counts as the wrapper only while its command line names this run, because process ids are reused.
+ * V4 An agent that ends an attempt first creates the link `ended.<n>` to the reason. The status that the ended program
+ *    leaves is not its own, also for the next agent.
  */
 import { execFile, spawn } from 'node:child_process';
 import { mkdir, readdir, readFile, readlink, symlink } from 'node:fs/promises';
@@ -42,6 +44,9 @@ ln -s "$status" "$run/status.$attempt" || { rm -f "$run/stdin" && ln -s "$status
 `;
 /** The target of `started.<n>` instead of a process id, when an agent has revoked the attempt. */
 const revoked = 'revoked';
+const reasons = ['deadline', 'stopped'] as const;
+/** Why an agent ends a program. */
+export type EndReason = (typeof reasons)[number];
 /** Every process of a run has its folder in this variable, also in another session. */
 const markName = 'anneal_run';
 const lookEveryMs = 100;
@@ -180,11 +185,22 @@ function signalOne(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
 
 const killRounds = 40;
 
+/** Why an agent has begun to end the attempt. */
+export async function endReasonOf(run: string, attempt: number): Promise<EndReason | undefined> {
+  const target = await readlink(join(run, `ended.${attempt}`)).catch(() => '');
+  return reasons.find((each) => each === target);
+}
+
 /**
  * Ends a run with everything that it started, also what left its process group: SIGTERM, and SIGKILL after the grace
- * period.
+ * period. A repeat keeps the first reason, and goes on where an agent that died left it.
  */
-export async function endAll(run: string, attempt: number, graceMs: number): Promise<void> {
+export async function endAll(
+  { run, attempt, reason }: { run: string; attempt: number; reason: EndReason },
+  graceMs: number,
+): Promise<void> {
+  // It exists after a death of the agent. A program may have deleted the folder.
+  await symlink(reason, join(run, `ended.${attempt}`)).catch(() => undefined);
   const wrapperPid = await wrapperOf(run, attempt);
   const group = wrapperPid !== undefined && (await isWrapper(wrapperPid, run)) ? wrapperPid : undefined;
   const signalAll = async (name: 'SIGTERM' | 'SIGKILL'): Promise<number> => {

@@ -159,6 +159,23 @@ function register(kind: AgentKind): void {
     await eventually(() => (pids.some(isAlive) ? undefined : true), { what: 'the end of the processes' });
   });
 
+  guarantee(
+    'reports the deadline of a config that ends well when it is told to, also when it is killed then',
+    async () => {
+      const { host, id, log } = await prepare();
+      const script = `trap 'echo ending >>"${log}"; sleep 0.5; exit 0' TERM; while :; do sleep 0.1; done`;
+      const deployment = await world.apply(id, script, { timeout: 3 });
+      host.start();
+      await line(log, 'ending');
+      await host.kill();
+      host.start();
+      expect(await ended(deployment)).toMatchObject({
+        status: 'FAILED',
+        reason: expect.stringContaining('it ran longer than'),
+      });
+    },
+  );
+
   guarantee('sends the end of a long stream, and refuses an output that is too large', async () => {
     const { host, id } = await prepare();
     const long = await world.apply(id, `yes | head -c 300000; echo the end`);
