@@ -1,9 +1,12 @@
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openConnection } from './connection.ts';
 import { followStream } from './stream.ts';
+
+useQuickClock({ stepMs: 20 });
 
 let server: Server | undefined;
 afterEach(async () => {

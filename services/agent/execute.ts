@@ -28,7 +28,7 @@ import {
   revoke,
   statusOf,
   wrapperOf,
-  type EndReason,
+  type StopReason,
   type ProcessEnd,
 } from './supervise.ts';
 import { findTool, hookFolders } from './tools/find.ts';
@@ -143,7 +143,7 @@ async function whenDiskHasSpace<T>(signal: AbortSignal, prepare: () => Promise<T
   }
 }
 
-type RunEnding = ProcessEnd | { readonly kind: EndReason };
+type RunEnding = ProcessEnd | { readonly kind: StopReason };
 
 /** Waits for the attempt that the agent began before its last restart, or reports that the attempt never began. */
 async function resume(

@@ -46,7 +46,7 @@ ln -s "$status" "$run/status.$attempt" || { rm -f "$run/stdin" && ln -s "$status
 const revoked = 'revoked';
 const reasons = ['deadline', 'stopped'] as const;
 /** Why an agent ends a program. */
-export type EndReason = (typeof reasons)[number];
+export type StopReason = (typeof reasons)[number];
 /** Every process of a run has its folder in this variable, also in another session. */
 const markName = 'anneal_run';
 const lookEveryMs = 100;
@@ -186,7 +186,7 @@ function signalOne(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
 const killRounds = 40;
 
 /** Why an agent has begun to end the attempt. */
-export async function endReasonOf(run: string, attempt: number): Promise<EndReason | undefined> {
+export async function endReasonOf(run: string, attempt: number): Promise<StopReason | undefined> {
   const target = await readlink(join(run, `ended.${attempt}`)).catch(() => '');
   return reasons.find((each) => each === target);
 }
@@ -196,7 +196,7 @@ export async function endReasonOf(run: string, attempt: number): Promise<EndReas
  * period. A repeat keeps the first reason, and goes on where an agent that died left it.
  */
 export async function endAll(
-  { run, attempt, reason }: { run: string; attempt: number; reason: EndReason },
+  { run, attempt, reason }: { run: string; attempt: number; reason: StopReason },
   graceMs: number,
 ): Promise<void> {
   // It exists after a death of the agent. A program may have deleted the folder.

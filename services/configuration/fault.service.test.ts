@@ -1,9 +1,12 @@
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { claimed, createRig } from './testing/running-service.ts';
+
+useQuickClock({ stepMs: 20 });
 
 const disarm: (() => void)[] = [];
 afterEach(() => disarm.splice(0).forEach((each) => each()));

@@ -8,6 +8,6 @@ const { server, harness } = natsForTests;
 
 describe.skipIf(server === undefined)('the bus on a real NATS server', () => {
   afterAll(() => server?.stop());
-  busConformance('NATS JetStream', harness);
+  busConformance('NATS JetStream', { ...harness, quick: true });
   topologyConformance('NATS JetStream', harness);
 });

@@ -8,6 +8,6 @@ const { missing, server, harness } = rabbitmqForTests;
 
 describe.skipIf(missing !== undefined)('RabbitMQ', () => {
   afterAll(() => server.stop());
-  busConformance('RabbitMQ', harness);
+  busConformance('RabbitMQ', { ...harness, quick: true });
   topologyConformance('RabbitMQ', harness);
 });

@@ -1,4 +1,5 @@
 /** Logins by a real OpenID provider: who gets in, with which roles, and what is refused. */
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { deviceLogin } from '@anneal/client/device-login.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
@@ -14,6 +15,8 @@ import {
   startOpenIdProvider,
   type OpenIdProvider,
 } from '../backends/oidc-provider.ts';
+
+useQuickClock({ stepMs: 20 });
 
 let context: TestContext;
 let gateway: RunningService;

@@ -1,4 +1,5 @@
 /** Workflows that a time or a message of a queue starts, on the real bus and store. */
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { queueMessages, queuePost } from '@anneal/contracts/calls/configuration.ts';
 import {
   cronTriggerCreate,
@@ -16,6 +17,8 @@ import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StackWorld } from './stack-world.ts';
+
+useQuickClock({ stepMs: 20 });
 
 const project = 'p1';
 let world: StackWorld;

@@ -14,9 +14,12 @@ const q = 'test.q';
 const soon = { timeout: 30_000, interval: 5 };
 const prompt: ConsumeOptions = { backoff: () => 5 };
 
+const notNow = (): void => {};
+
 /** Registers the tests of B1 to B7 for an adapter. */
 export function busConformance(name: string, harness: BusHarness): void {
   claimCheckConformance(name, harness);
+  const long = harness.quick === true ? notNow : it;
   describe(`a bus on ${name}`, () => {
     let place: Awaited<ReturnType<BusHarness['fresh']>>;
     let opened: OpenedBus;
@@ -267,19 +270,22 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(letter?.history).toHaveLength(3);
     });
 
-    it('B4: an attempt in which the process was killed counts, and after the last one the message is a dead letter', async () => {
-      await send(1);
-      await killOne('queue', 3);
-      await killOne('queue', 3);
-      await killOne('queue', 3);
-      const { seen, record } = recorder();
-      await bus.consume(q, record, { maxAttempts: 3 });
-      await send(2);
-      const [letter] = await theDead();
-      expect(letter).toMatchObject({ queue: q, failure: { code: 'Defect' } });
-      expect(letter?.history.length).toBeGreaterThanOrEqual(3);
-      await vi.waitFor(() => expect(seen).toEqual([2]), soon);
-    });
+    long(
+      'B4: an attempt in which the process was killed counts, and after the last one the message is a dead letter',
+      async () => {
+        await send(1);
+        await killOne('queue', 3);
+        await killOne('queue', 3);
+        await killOne('queue', 3);
+        const { seen, record } = recorder();
+        await bus.consume(q, record, { maxAttempts: 3 });
+        await send(2);
+        const [letter] = await theDead();
+        expect(letter).toMatchObject({ queue: q, failure: { code: 'Defect' } });
+        expect(letter?.history.length).toBeGreaterThanOrEqual(3);
+        await vi.waitFor(() => expect(seen).toEqual([2]), soon);
+      },
+    );
 
     it('B4: a killed process loses no message, and messages that it had not begun keep their attempt count', async () => {
       await send(1, 2, 3);
@@ -431,33 +437,36 @@ export function busConformance(name: string, harness: BusHarness): void {
       }
     });
 
-    it('B6: a handler that keeps the order gets the events in order while it is stopped again and again', async () => {
-      const seen: string[] = [];
-      const handle = async ({ message }: Delivery): Promise<void> => {
-        seen.push(`${message.subject}${(message.data as { n: number }).n}`);
-        await new Promise((resolve) => void setTimeout(resolve, 1));
-      };
-      const options = { group: 'test', keepsOrder: true, concurrency: 8 };
-      let consumer = await bus.subscribe(['test.#'], handle, options);
-      const published = Promise.all(
-        ['a', 'b'].map(async (subject) => {
-          for (const n of numbers(0, 200)) await publish(n, subject);
-        }),
-      );
-      while (seen.length < 400) {
-        const before = seen.length;
-        await vi.waitFor(() => expect(seen.length).toBeGreaterThan(Math.min(before + 20, 399)), {
-          ...soon,
-          interval: 1,
-        });
-        await consumer.stop();
-        consumer = await bus.subscribe(['test.#'], handle, options);
-      }
-      await published;
-      for (const subject of ['a', 'b']) {
-        expect(seen.filter((each) => each.startsWith(subject))).toEqual(numbers(0, 200).map((n) => `${subject}${n}`));
-      }
-    });
+    long(
+      'B6: a handler that keeps the order gets the events in order while it is stopped again and again',
+      async () => {
+        const seen: string[] = [];
+        const handle = async ({ message }: Delivery): Promise<void> => {
+          seen.push(`${message.subject}${(message.data as { n: number }).n}`);
+          await new Promise((resolve) => void setTimeout(resolve, 1));
+        };
+        const options = { group: 'test', keepsOrder: true, concurrency: 8 };
+        let consumer = await bus.subscribe(['test.#'], handle, options);
+        const published = Promise.all(
+          ['a', 'b'].map(async (subject) => {
+            for (const n of numbers(0, 200)) await publish(n, subject);
+          }),
+        );
+        while (seen.length < 400) {
+          const before = seen.length;
+          await vi.waitFor(() => expect(seen.length).toBeGreaterThan(Math.min(before + 20, 399)), {
+            ...soon,
+            interval: 1,
+          });
+          await consumer.stop();
+          consumer = await bus.subscribe(['test.#'], handle, options);
+        }
+        await published;
+        for (const subject of ['a', 'b']) {
+          expect(seen.filter((each) => each.startsWith(subject))).toEqual(numbers(0, 200).map((n) => `${subject}${n}`));
+        }
+      },
+    );
 
     it('B6: a durable group continues after its last event, and a new group starts with later events', async () => {
       const { seen, record } = recorder();
@@ -650,7 +659,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       expect(seen).toEqual([1, 4]);
     });
 
-    it('handles a backlog larger than its memory in order while more messages arrive', async () => {
+    long('handles a backlog larger than its memory in order while more messages arrive', async () => {
       for (let n = 0; n < 12_000; n += 1000) await send(...numbers(n, n + 1000));
       const { seen, record } = recorder();
       await bus.consume(q, record, { concurrency: 64 });

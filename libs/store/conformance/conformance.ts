@@ -12,6 +12,8 @@ import { DuplicateError, type BulkOperation, type Collection, type Document, typ
 export interface StoreHarness {
   /** The URL of an empty store, which exists until it is disposed of. */
   fresh(): Promise<{ url: string; dispose(): Promise<void> }>;
+  /** Leaves out the tests of many and of large documents. */
+  readonly quick?: boolean;
 }
 
 interface Sample extends Document {
@@ -26,8 +28,11 @@ const definition = {
 };
 const unique = { name: 'test_unique', indexes: [{ fields: ['group', 'owner.name'], unique: true }] };
 
+const notNow = (): void => {};
+
 /** Registers the tests of S1 to S4 for an adapter. */
 export function storeConformance(name: string, harness: StoreHarness): void {
+  const thorough = harness.quick === true ? notNow : it;
   describe(`a store on ${name}`, () => {
     let url: string;
     let dispose: () => Promise<void>;
@@ -73,37 +78,40 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(ids(await samples.getMany(['g2', 'none', 'g0', 'g2']))).toEqual(['g2', 'g0']);
     });
 
-    it('reads some values of all documents of a query in its order, and no path that it has not beside the document', async () => {
-      const listed = { ...definition, listed: ['tags', 'done', 'owner.age'] };
-      // Written before the collection lists these paths, and long enough to be read in several turns.
-      const documents = Array.from({ length: 2500 }, (_, at) => ({
-        id: `d${at}`,
-        group: 'g',
-        rank: 2500 - at,
-        ...(at === 7 && { tags: ['a', 'b'], done: true, owner: { name: 'Ada', age: 36 } }),
-      }));
-      await samples.bulk(documents.map((document) => ({ kind: 'insert', document })));
-      const wide = await (await open()).collection<Sample>(listed);
-      await samples.insert({ id: 'late', group: 'g', rank: 0, owner: { name: 'Bo' }, done: false } as Draft<Sample>);
-      const paths = ['rank', 'tags', 'done', 'owner.age', 'owner.name'];
-      const rows = await wide.rows({ where: { group: 'g' }, orderBy: ['rank'] }, paths);
-      expect(rows.map(({ values }) => values['rank'])).toEqual(Array.from({ length: 2501 }, (_, at) => at));
-      expect(rows.find(({ id }) => id === 'd7')?.values).toEqual({
-        rank: 2493,
-        tags: '["a","b"]',
-        done: 1,
-        'owner.age': 36,
-        'owner.name': 'Ada',
-      });
-      expect(rows[0]).toEqual({
-        id: 'late',
-        values: { rank: 0, tags: null, done: 0, 'owner.age': null, 'owner.name': 'Bo' },
-      });
-      const byId = await wide.rows({ where: {} }, ['rank']);
-      expect(byId.map(({ id }) => id)).toEqual(byId.map(({ id }) => id).toSorted());
-      await expect(samples.rows({ where: {} }, ['tags'])).rejects.toMatchObject({ code: 'Defect' });
-      await expect(wide.rows({ where: { tags: 'a' } }, ['tags'])).rejects.toMatchObject({ code: 'Defect' });
-    });
+    thorough(
+      'reads some values of all documents of a query in its order, and no path that it has not beside the document',
+      async () => {
+        const listed = { ...definition, listed: ['tags', 'done', 'owner.age'] };
+        // Written before the collection lists these paths, and long enough to be read in several turns.
+        const documents = Array.from({ length: 2500 }, (_, at) => ({
+          id: `d${at}`,
+          group: 'g',
+          rank: 2500 - at,
+          ...(at === 7 && { tags: ['a', 'b'], done: true, owner: { name: 'Ada', age: 36 } }),
+        }));
+        await samples.bulk(documents.map((document) => ({ kind: 'insert', document })));
+        const wide = await (await open()).collection<Sample>(listed);
+        await samples.insert({ id: 'late', group: 'g', rank: 0, owner: { name: 'Bo' }, done: false } as Draft<Sample>);
+        const paths = ['rank', 'tags', 'done', 'owner.age', 'owner.name'];
+        const rows = await wide.rows({ where: { group: 'g' }, orderBy: ['rank'] }, paths);
+        expect(rows.map(({ values }) => values['rank'])).toEqual(Array.from({ length: 2501 }, (_, at) => at));
+        expect(rows.find(({ id }) => id === 'd7')?.values).toEqual({
+          rank: 2493,
+          tags: '["a","b"]',
+          done: 1,
+          'owner.age': 36,
+          'owner.name': 'Ada',
+        });
+        expect(rows[0]).toEqual({
+          id: 'late',
+          values: { rank: 0, tags: null, done: 0, 'owner.age': null, 'owner.name': 'Bo' },
+        });
+        const byId = await wide.rows({ where: {} }, ['rank']);
+        expect(byId.map(({ id }) => id)).toEqual(byId.map(({ id }) => id).toSorted());
+        await expect(samples.rows({ where: {} }, ['tags'])).rejects.toMatchObject({ code: 'Defect' });
+        await expect(wide.rows({ where: { tags: 'a' } }, ['tags'])).rejects.toMatchObject({ code: 'Defect' });
+      },
+    );
 
     it('ignores a version that the caller spread into its draft', async () => {
       const first = await samples.insert({ id: 'a' });
@@ -361,7 +369,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       ]);
     });
 
-    it('finds a few of ten thousand documents without reading them all', async () => {
+    thorough('finds a few of ten thousand documents without reading them all', async () => {
       await samples.bulk(
         Array.from({ length: 10_000 }, (_, index): BulkOperation<Sample> => ({
           kind: 'insert',
@@ -404,7 +412,7 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       expect(JSON.stringify(found).includes(text)).toBe(true);
     });
 
-    it(
+    thorough(
       'stores and overwrites a document that exceeds the limit of the database even when compressed',
       { timeout: 180_000 },
       async () => {

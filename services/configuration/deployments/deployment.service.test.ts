@@ -1,3 +1,4 @@
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { randomUUID } from 'node:crypto';
 import {
   configCreate,
@@ -15,6 +16,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { change } from '@anneal/store/change.ts';
 import { openConfigurationCollections } from '../collections.ts';
 import { claimed, createRig, project, type Rig } from '../testing/running-service.ts';
+
+useQuickClock({ stepMs: 20 });
 
 let rig: Rig;
 beforeEach(async () => {

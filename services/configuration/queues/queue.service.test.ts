@@ -1,8 +1,11 @@
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { randomUUID } from 'node:crypto';
 import * as contract from '@anneal/contracts/calls/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createRig, project, type Rig } from '../testing/running-service.ts';
+
+useQuickClock({ stepMs: 20 });
 
 let rig: Rig;
 beforeEach(async () => {

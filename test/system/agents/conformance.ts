@@ -160,7 +160,7 @@ function register(kind: AgentKind): void {
   });
 
   guarantee(
-    'reports the deadline of a config that ends well when it is told to, also when it is killed then',
+    'reports the deadline of a config that ends with 0 at SIGTERM, also after a kill of the agent',
     async () => {
       const { host, id, log } = await prepare();
       const script = `trap 'echo ending >>"${log}"; sleep 0.5; exit 0' TERM; while :; do sleep 0.1; done`;

@@ -1,9 +1,12 @@
 /** The event sinks of a stack: queues that its environment names, and that its events create, change and end. */
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { resourceEvent, stackEvent } from '@anneal/contracts/events.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openEventWorld, type EventWorld } from './world.ts';
+
+useQuickClock({ stepMs: 20 });
 
 let world: EventWorld | undefined;
 afterEach(async () => {

@@ -1,4 +1,5 @@
 /** Groups that scale: their events, and the answers to signals. */
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import {
   groupAct,
   groupAdjust,
@@ -16,6 +17,8 @@ import { eventually } from '@anneal/runtime/testing.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StackWorld } from '../stack-world.ts';
+
+useQuickClock({ stepMs: 20 });
 
 interface GroupEvent {
   readonly type: string;

@@ -1,4 +1,5 @@
 /** The warm pool of a group: complete members that wait out of service, and enter when the group grows. */
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { groupAct, groupShow, type GroupAct, type GroupView } from '@anneal/contracts/calls/scaling.ts';
 import { stackExport, stackSignal, stackWhy } from '@anneal/contracts/calls/scheduling.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -6,6 +7,8 @@ import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { StackWorld } from '../stack-world.ts';
+
+useQuickClock({ stepMs: 20 });
 
 interface Seen {
   readonly type: string;

@@ -2,9 +2,12 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { nodeProvision, nodeRemove } from '@anneal/contracts/calls/provisioning.ts';
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';
+
+useQuickClock({ stepMs: 20 });
 
 describe('a server whose deployment fails on one node', () => {
   let world: ProvisioningWorld | undefined;

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTcp, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import {
   nodePower,
@@ -12,6 +13,8 @@ import {
 import { noOverride } from '@anneal/lab/machine-state.ts';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';
+
+useQuickClock({ stepMs: 20 });
 
 describe('provisioning with faulty management controllers', () => {
   let world: ProvisioningWorld | undefined;

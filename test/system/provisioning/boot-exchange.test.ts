@@ -1,11 +1,14 @@
 import { addressOf } from '@anneal/lab/boot-image.ts';
 import { bootLoad, bootReport, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';
 
 const key = 'the key of another program';
+
+useQuickClock({ stepMs: 20 });
 
 describe('the boot secret of a machine', () => {
   let world: ProvisioningWorld | undefined;

@@ -1,3 +1,4 @@
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,8 @@ import { IpmiTool } from '@anneal/provisioning/ipmi/tool.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { keepsTheGuarantees } from '../../machines/bmc-driver.ts';
 import { defaultUuid, IpmiSim, missingForIpmi } from '../../machines/ipmi-sim.ts';
+
+useQuickClock({ stepMs: 20 });
 
 const missing = await missingForIpmi();
 

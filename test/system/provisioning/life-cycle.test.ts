@@ -18,9 +18,12 @@ import {
 import type { ProvisionVerb } from '@anneal/contracts/node-choices.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { LabMachine } from '@anneal/lab/machine.ts';
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';
+
+useQuickClock({ stepMs: 20 });
 
 describe('the life of a node', () => {
   let world: ProvisioningWorld | undefined;

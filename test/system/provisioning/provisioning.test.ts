@@ -1,4 +1,5 @@
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import {
   nodeList,
@@ -15,6 +16,8 @@ import { steps } from '@anneal/provisioning/nodes/states/states.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { freeLocalPort } from '../../backends/free-port.ts';
 import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';
+
+useQuickClock({ stepMs: 20 });
 
 describe('provisioning with the lab', () => {
   let world: ProvisioningWorld | undefined;

@@ -1,3 +1,4 @@
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,8 @@ import type { Access } from '@anneal/provisioning/redfish/transport.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { keepsTheGuarantees } from '../../machines/bmc-driver.ts';
+
+useQuickClock({ stepMs: 20 });
 
 describe('the Redfish driver with the lab', () => {
   let directory: string;
