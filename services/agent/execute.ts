@@ -48,8 +48,6 @@ export interface ExecuteOptions {
   readonly onStarted: (at: string) => void;
   /** Aborted when the server withdraws the run. */
   readonly stop: AbortSignal;
-  /** Polls after which a program that left no trace counts as one that never began. Default 150, about 15 s. */
-  readonly patienceLooks?: number | undefined;
   /** Sends an output as bytes. Resolves with the mistake when the server does not store it. */
   readonly storeOutput: (name: string, file: string) => Promise<string | undefined>;
 }
@@ -105,6 +103,7 @@ async function applied(options: ExecuteOptions, entry: JournalEntry): Promise<Ho
     }
     const attempt = current.attempts + 1;
     const started_at = current.started_at ?? now().toISOString();
+    let launched: number | undefined;
     try {
       const program = await whenDiskHasSpace(options.signal, async () => {
         await mkdir(workFolder(run), { recursive: true, mode: 0o700 });
@@ -113,7 +112,7 @@ async function applied(options: ExecuteOptions, entry: JournalEntry): Promise<Ho
       await Promise.all(['stdout', 'stderr'].map((stream) => rm(join(run, stream), { force: true })));
       current = { ...current, state: 'started', attempts: attempt, started_at };
       journal.put(current);
-      await launch({ run, attempt, program });
+      launched = await launch({ run, attempt, program });
     } catch (error) {
       return failed(current, now(), {
         status_code: notRunStatus,
@@ -121,7 +120,7 @@ async function applied(options: ExecuteOptions, entry: JournalEntry): Promise<Ho
       });
     }
     options.onStarted(started_at);
-    ending = await watch(options, current, run);
+    ending = await watch(options, current, { run, launched });
   }
   return report(options, { entry: current, tool: found.tool, ending, run });
 }
@@ -163,7 +162,7 @@ async function resume(
   // The agent died after it recorded the start and before it started the program. Revoke the attempt; it does not
   // count.
   if (await revoke(run, attempts)) return { kind: 'not begun' };
-  return watch(options, entry, run);
+  return watch(options, entry, { run });
 }
 
 function mayRunAgain({ request, attempts }: JournalEntry): true | string {
@@ -174,7 +173,11 @@ function mayRunAgain({ request, attempts }: JournalEntry): true | string {
   return `interrupted: its program ended without an exit status ${attempts} times (power failure or kill)`;
 }
 
-async function watch(options: ExecuteOptions, entry: JournalEntry, run: string): Promise<RunEnding> {
+async function watch(
+  options: ExecuteOptions,
+  entry: JournalEntry,
+  { run, launched }: { run: string; launched?: number | undefined },
+): Promise<RunEnding> {
   const { signal, now } = options;
   const attempt = entry.attempts;
   const over = new AbortController();
@@ -185,9 +188,9 @@ async function watch(options: ExecuteOptions, entry: JournalEntry, run: string):
     return await awaitEnd({
       run,
       attempt,
+      launched,
       signal: AbortSignal.any([signal, over.signal, options.stop]),
       whileItRuns: () => trimStreams(run),
-      patienceLooks: options.patienceLooks,
     });
   } catch (error) {
     if (signal.aborted || !(over.signal.aborted || options.stop.aborted)) throw error;

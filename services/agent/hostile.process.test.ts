@@ -75,7 +75,6 @@ describe('a script that', () => {
   });
 
   it('deletes all files that the agent keeps about it is still answered', async () => {
-    agent = await startAgent({ ...agentOptions(server, directory), patienceLooks: 25 });
     const { answer } = await applied('rm -rf "$(dirname "$(dirname "$heat_outputs_path")")"; exit 3', {
       options: { on_interrupt: 'fail' },
     });

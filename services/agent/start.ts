@@ -53,8 +53,6 @@ export interface AgentOptions {
   readonly waitSeconds?: number;
   /** Milliseconds between two trims of the streams of all runs. Default 5,000. */
   readonly streamsEveryMs?: number;
-  /** Polls after which a program that left no trace counts as one that never began. Default 150, about 15 s. */
-  readonly patienceLooks?: number;
 }
 
 export interface Agent {
@@ -393,7 +391,6 @@ class Loop {
           },
           onTool: (tool) => followed.sendOnly(tool.streams),
           stop: followed.stop,
-          patienceLooks: this.#options.patienceLooks,
           storeOutput: (name, file) => followed.storeOutput(name, file, this.#signal),
         },
         entry,

@@ -51,10 +51,17 @@ export type StopReason = (typeof reasons)[number];
 const markName = 'anneal_run';
 const lookEveryMs = 100;
 /** The looks of 100 ms after which an attempt without any trace counts as one that never began. */
-const defaultPatienceLooks = 150;
+const patienceLooks = 150;
 
-/** Resolves when the wrapper runs; rejects when it cannot be started (an environment that is too large, …). */
-export async function launch(options: { run: string; attempt: number; program: ToolProgram }): Promise<void> {
+/**
+ * Resolves with the process id of the wrapper when it runs; rejects when it cannot be started (an environment that is too
+ * large, …).
+ */
+export async function launch(options: {
+  run: string;
+  attempt: number;
+  program: ToolProgram;
+}): Promise<number | undefined> {
   const { run, attempt, program } = options;
   const child = spawn('/bin/sh', ['-c', wrapper, 'anneal-run', run, String(attempt), ...program.command], {
     cwd: workFolder(run),
@@ -68,6 +75,7 @@ export async function launch(options: { run: string; attempt: number; program: T
     child.once('error', reject);
   });
   child.unref();
+  return child.pid;
 }
 
 /** The process id of the wrapper. Undefined until the attempt is known to have started. */
@@ -105,12 +113,14 @@ export async function statusOf(run: string, attempt: number): Promise<number | u
 export async function awaitEnd(options: {
   run: string;
   attempt: number;
+  /** The wrapper, when this process launched it. */
+  launched?: number | undefined;
   signal: AbortSignal;
   /** Called at every poll. */
   whileItRuns: () => Promise<void>;
-  patienceLooks?: number | undefined;
 }): Promise<ProcessEnd> {
-  const { run, attempt, signal, whileItRuns, patienceLooks = defaultPatienceLooks } = options;
+  const { run, attempt, signal, whileItRuns } = options;
+  let known = options.launched;
   for (let looks = 0; ; looks += 1) {
     signal.throwIfAborted();
     const status = await statusOf(run, attempt);
@@ -118,7 +128,9 @@ export async function awaitEnd(options: {
     // Short scripts are the common case, so poll often at first.
     await sleep(Math.min(lookEveryMs, 5 + looks * 2), undefined, { signal });
     await whileItRuns();
-    const pid = await wrapperOf(run, attempt);
+    // The link is gone when the program deletes its folder.
+    const pid = (await wrapperOf(run, attempt)) ?? known;
+    known = pid;
     if (pid === undefined) {
       // The wrapper was killed on its first line, before the attempt began. Revoking it keeps it from beginning later.
       if (looks > patienceLooks && (await revoke(run, attempt))) return { kind: 'vanished' };
