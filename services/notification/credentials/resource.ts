@@ -1,5 +1,5 @@
 /**
- * CredentialStore as resources: `Anneal::Credential`, and the user with an access key that templates of CloudFormation have.
+ * Credentials as resources: `Anneal::Credential`, and the user with an access key that templates of CloudFormation have.
  * A user is only a name: its access key is the credential, which may post measurements.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';

@@ -263,7 +263,7 @@ async function complete(
   };
 }
 
-/** ServerDecision of a server with a node, which already has its physical id. */
+/** Decides about a server with a node, which already has its physical id. */
 const building = (
   { id, failed_nodes: failed = [] }: ServerDocument,
   message: string,
