@@ -15,7 +15,7 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { baseUrl } from '../http/base-url.ts';
+import { baseUrl, nextQueryOf } from '../http/base-url.ts';
 import { parseField, queryValue, queryValues, readJsonBodies, uploadScope } from '../http/body.ts';
 import { described, serveDocument } from '../http/described.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
@@ -196,11 +196,10 @@ export function glanceFamily(
     });
     if (!page)
       throw new AnnealError('InvalidRequest', `There is no image ${marker}, so the list cannot begin after it.`);
-    const next = new URLSearchParams({ ...(request.query as Record<string, string>), marker: page.next ?? '' });
     return {
       images: page.images,
       first: '/v2/images',
-      ...(page.next !== undefined && { next: `/v2/images?${next.toString()}` }),
+      ...(page.next !== undefined && { next: `/v2/images${nextQueryOf(request, { marker: page.next })}` }),
       schema: '/v2/schemas/images',
     };
   });

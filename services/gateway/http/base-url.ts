@@ -21,3 +21,10 @@ export const queryOf = (request: FastifyRequest): string => {
   const at = request.url.indexOf('?');
   return at < 0 ? '' : request.url.slice(at);
 };
+
+/** The query of the next page: that of the request, repeated parameters too, with the given ones instead of its own. */
+export function nextQueryOf(request: FastifyRequest, given: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams(queryOf(request));
+  for (const [name, value] of Object.entries(given)) query.set(name, value);
+  return `?${query.toString()}`;
+}

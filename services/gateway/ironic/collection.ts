@@ -2,7 +2,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { baseUrl } from '../http/base-url.ts';
+import { baseUrl, nextQueryOf, requestPath } from '../http/base-url.ts';
 import { queryBoolean, queryNumber, queryValue } from '../http/body.ts';
 import { ironicLinksSchema, pick } from './node-view.ts';
 
@@ -70,10 +70,7 @@ export function pageOf(request: FastifyRequest, items: readonly ListItem[], form
 
 /** The address of the next page: that of the request, with another marker. */
 export function nextOf(request: FastifyRequest, { size, marker }: { size: number; marker: string }): string {
-  const url = new URL(request.url, 'http://none');
-  url.searchParams.set('limit', String(size));
-  url.searchParams.set('marker', marker);
-  return `${baseUrl(request)}${url.pathname}${url.search}`;
+  return `${baseUrl(request)}${requestPath(request)}${nextQueryOf(request, { limit: String(size), marker })}`;
 }
 
 /** Whether the list has all fields of each item. @throws AnnealError InvalidRequest for detail with chosen fields. */

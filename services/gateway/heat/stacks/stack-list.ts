@@ -3,8 +3,8 @@ import { stackList, type StackView } from '@anneal/contracts/calls/scheduling.ts
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
-import { baseUrl, requestPath } from '../../http/base-url.ts';
-import { queryBoolean, queryNumber, queryValue, queryValues, type QueryValues } from '../../http/body.ts';
+import { baseUrl, nextQueryOf, requestPath } from '../../http/base-url.ts';
+import { queryBoolean, queryNumber, queryValue, queryValues } from '../../http/body.ts';
 import { described } from '../../http/described.ts';
 import { isFromOperator, projectOf } from '../../identity/caller.ts';
 import { rootOfProject, rootStackOf } from './find-stack.ts';
@@ -138,14 +138,8 @@ async function list(
   }
 }
 
-function nextPage(request: FastifyRequest, marker: string): string {
-  const query = new URLSearchParams();
-  for (const [name, values] of Object.entries(request.query as QueryValues)) {
-    for (const value of [values].flat()) if (value !== undefined && name !== 'marker') query.append(name, value);
-  }
-  query.append('marker', marker);
-  return `${requestPath(request)}?${query.toString()}`;
-}
+const nextPage = (request: FastifyRequest, marker: string): string =>
+  `${requestPath(request)}${nextQueryOf(request, { marker })}`;
 
 const valueFilters: Readonly<Record<string, (stack: StackView) => string>> = {
   action: ({ action }) => action,

@@ -6,7 +6,7 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
-import { baseUrl, queryOf } from '../../http/base-url.ts';
+import { baseUrl, nextQueryOf, queryOf } from '../../http/base-url.ts';
 import { parseField, queryValue, type QueryValues } from '../../http/body.ts';
 import type { UserAccess } from '../access.ts';
 import { callerOf } from '../caller.ts';
@@ -227,14 +227,15 @@ export function pageOfList(
   const page = limit === undefined ? rest : rest.slice(0, Number(limit));
   const truncated = page.length < rest.length;
   const last = page.at(-1)?.['id'];
-  const next = new URLSearchParams(queryOf(request));
-  if (typeof last === 'string') next.set('marker', last);
   return {
     [plural]: [...page],
     links: {
       self: `${linkTo(request, plural).self}${queryOf(request)}`,
       previous: null,
-      next: truncated && last !== undefined ? `${linkTo(request, plural).self}?${next.toString()}` : null,
+      next:
+        truncated && typeof last === 'string'
+          ? `${linkTo(request, plural).self}${nextQueryOf(request, { marker: last })}`
+          : null,
     },
     ...(truncated && { truncated: true }),
   };

@@ -16,7 +16,7 @@ import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
-import { baseUrl } from '../../http/base-url.ts';
+import { baseUrl, nextQueryOf } from '../../http/base-url.ts';
 import { objectBody, queryValue } from '../../http/body.ts';
 import { described } from '../../http/described.ts';
 import type { SubscriberTrusts } from '../../identity/subscriber-trusts.ts';
@@ -171,7 +171,7 @@ export function subscriptionRoutes(
     const start = marker === undefined ? 0 : found.findIndex(({ id }) => id === marker) + 1;
     const page = found.slice(start, start + limit);
     const last = page.at(-1)?.id ?? marker;
-    const next = last === undefined ? '' : `?marker=${encodeURIComponent(last)}`;
+    const next = last === undefined ? '' : nextQueryOf(request, { marker: last });
     return { subscriptions: page, links: [{ rel: 'next', href: `${access.href}${next}` }] };
   });
 
