@@ -1,11 +1,13 @@
 import { hookEvent, lifecycleEvent } from '@anneal/contracts/events.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import {
   snapshotDelete,
   snapshotList,
   snapshotShow,
   stackCreate,
   stackExport,
+  type ResourceView,
   type StackView,
   stackEvents,
 } from '@anneal/contracts/calls/scheduling.ts';
@@ -279,26 +281,93 @@ describe('a hook', () => {
     await eventually(() => (seen.length === 2 ? true : undefined));
   });
 
-  it('before updates holds only existing resources, not those that the same action created', async () => {
-    const hooks = { resources: { a: { hooks: ['pre-update'] } } };
-    const { id } = await world.create('s', { ...tree('x'), environment: { resource_registry: hooks } });
-    await world.complete(id);
-    await world.update(id, { ...tree('y'), environment: { resource_registry: hooks } });
-    await eventually(async () => ((await world.resources(id))[0]?.hook ? true : undefined));
-    await world.actOn(id, 'a', { kind: 'clear hook', hook: 'pre-update' });
+  /** `b` is a nested stack that needs `a`, and `free` needs no other resource. */
+  const hooked = (resources: JsonObject, value = 'x') => ({
+    template: `
+heat_template_version: 2018-08-31
+resources:
+  a: {type: OS::Heat::TestResource, properties: {value: ${value}}}
+  b: {type: inner.yaml, properties: {value: {get_attr: [a, output]}}}
+  free: {type: OS::Heat::Value, properties: {value: free}}
+outputs: {b: {value: {get_attr: [b, out]}}}
+`,
+    files: { 'inner.yaml': inner },
+    environment: { resource_registry: { resources } },
+  });
+  const waitingAt = (id: string, name: string): Promise<NonNullable<ResourceView['hook']>> =>
+    eventually(async () => (await world.resources(id)).find((resource) => resource.name === name)?.hook, {
+      what: `${name} waiting`,
+    });
+  const clear = (id: string, name: string, hook: string) => world.actOn(id, name, { kind: 'clear hook', hook });
+
+  it('before updates holds existing resources, unchanged ones too, but not those that the same action created', async () => {
+    const hooks = { b: { hooks: ['pre-update'] }, free: { hooks: ['pre-update'] } };
+    const { id } = await world.createAndWait('s', hooked(hooks));
+    await world.update(id, hooked(hooks, 'y'));
+    for (const name of ['b', 'free']) {
+      await waitingAt(id, name);
+      await clear(id, name, 'pre-update');
+    }
     expect(world.outputs(await world.complete(id))).toEqual({ b: 'y' });
+    expect(await world.show(id)).toMatchObject({ action: 'UPDATE' });
   });
 
-  it('of a lifecycle is published with a token, and completed with that token', async () => {
+  it('ends with its action: a new update does not wait for it', async () => {
+    const hooks = { a: { hooks: ['pre-create'] } };
+    const { id } = await world.create('s', hooked(hooks));
+    await waitingAt(id, 'a');
+    const updated = await world.updated(id, hooked(hooks, 'y'));
+    expect(updated).toMatchObject({ action: 'UPDATE' });
+    expect(world.outputs(updated)).toEqual({ b: 'y' });
+    const { events } = await world.ask(stackEvents, { project: 'p1', stack: id, resource: 'a', descending: false });
+    expect(events.map(({ reason }) => reason)).toContain('Failure occurred while waiting.');
+  });
+
+  it('does not prevent the deletion of its stack', async () => {
+    const { id } = await world.create('s', hooked({ b: { t: { hooks: ['pre-create'] } } }));
+    const nested = await eventually(async () => (await world.stacks(true)).find(({ parent }) => parent === id));
+    await waitingAt(nested.id, 't');
+    await world.remove(id);
+    expect(await world.complete(id)).toMatchObject({ action: 'DELETE' });
+  });
+
+  it('before deletion holds a resource while its stack is deleted', async () => {
+    const { id } = await world.createAndWait('s', hooked({ a: { hooks: ['pre-delete'] } }));
+    await world.remove(id);
+    await waitingAt(id, 'a');
+    await clear(id, 'a', 'pre-delete');
+    expect(await world.complete(id)).toMatchObject({ action: 'DELETE' });
+  });
+
+  it('cannot be cleared when it does not exist', async () => {
+    const { id } = await world.createAndWait('s', hooked({}));
+    await expect(clear(id, 'a', 'pre-create')).rejects.toThrow('The "pre-create" hook is not defined on a');
+    await expect(clear(id, 'a', 'pre-nothing')).rejects.toMatchObject({ code: 'InvalidRequest' });
+  });
+
+  const launching = { transition: 'launching', heartbeat_timeout: 100, default_result: 'abandon' };
+
+  it('of a lifecycle is published with a token, extended by heartbeats, and completed with that token', async () => {
     const seen = await eventsOf([lifecycleEvent.waiting.type]);
-    const hook = { transition: 'launching', heartbeat_timeout: 100, default_result: 'abandon' };
-    const environment = { resource_registry: { resources: { 'b*': { lifecycle_hooks: [hook] } } } };
-    const { id } = await world.create('s', { ...tree('x'), environment });
-    const waiting = await eventually(() => seen[0]);
-    const { token } = waiting.data as { token: string };
-    await world.actOn(id, 'b', { kind: 'heartbeat', hook: 'launching', token });
-    await world.actOn(id, 'b', { kind: 'complete hook', hook: 'launching', token, result: 'continue' });
-    await world.complete(id);
+    const { id } = await world.create('s', hooked({ 'fr*': { lifecycle_hooks: [launching] } }));
+    const { token } = (await eventually(() => seen[0])).data as { token: string };
+    const before = await waitingAt(id, 'free');
+    const beat = (given: string) => world.actOn(id, 'free', { kind: 'heartbeat', hook: 'launching', token: given });
+    await expect(beat('made up')).rejects.toMatchObject({ code: 'Conflict' });
+    await beat(token);
+    const after = await waitingAt(id, 'free');
+    expect(Date.parse(String(after.deadline))).toBeGreaterThan(Date.parse(String(before.deadline)));
+    await world.actOn(id, 'free', { kind: 'complete hook', hook: 'launching', token, result: 'continue' });
+    expect(await world.complete(id)).toMatchObject({ action: 'CREATE' });
+  });
+
+  it.each([
+    ['continue', 'COMPLETE'],
+    ['abandon', 'FAILED'],
+  ])('of a lifecycle has its default result when no listener answers: %s', async (result, status) => {
+    const hook = { ...launching, heartbeat_timeout: 0.05, default_result: result };
+    const { id } = await world.create('s', hooked({ a: { lifecycle_hooks: [hook] } }));
+    expect(await world.settled(id)).toMatchObject({ action: 'CREATE', status });
   });
 });
 
