@@ -1,17 +1,23 @@
+import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { hookEvent, lifecycleEvent } from '@anneal/contracts/events.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import {
   snapshotDelete,
   snapshotList,
   snapshotShow,
   stackCreate,
   stackExport,
+  type ResourceView,
   type StackView,
   stackEvents,
+  stackWhy,
 } from '@anneal/contracts/calls/scheduling.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StackWorld } from './stack-world.ts';
+
+useQuickClock({ stepMs: 20 });
 
 let world: StackWorld;
 beforeEach(async () => {
@@ -36,11 +42,97 @@ outputs: {b: {value: {get_attr: [b, value]}}}
 `,
   files: { 'inner.yaml': inner },
 });
+/** `a` may be slow, the nested stack `b` returns the value of `a`, and `v` reads the value of `b`. */
+const chain = (parameters: JsonObject = {}, more = '') => ({
+  template: `
+heat_template_version: 2018-08-31
+parameters:
+  word: {type: string, default: one}
+  fail: {type: boolean, default: false}
+  extra: {type: boolean, default: false}
+  seconds: {type: number, default: 0}
+  version: {type: string, default: first}
+conditions: {more: {get_param: extra}}
+resources:
+  a:
+    type: OS::Heat::TestResource
+    properties:
+      value: {get_param: word}
+      wait_secs: {get_param: seconds}
+      update_replace_value: {get_param: version}
+  b: {type: inner.yaml, properties: {value: {get_attr: [a, output]}, fail: {get_param: fail}}}
+  c: {type: OS::Heat::RandomString, condition: more}
+  v: {type: OS::Heat::Value, properties: {value: {get_attr: [b, out]}}}
+${more}outputs: {said: {value: {get_attr: [v, value]}}}
+`,
+  files: { 'inner.yaml': inner },
+  parameters,
+});
 const nestedOf = async (id: string): Promise<StackView> => {
   const nested = (await world.stacks(true)).find(({ parent }) => parent === id);
   if (!nested) throw new Error('nothing is nested');
   return nested;
 };
+const namesOf = async (id: string): Promise<string[]> => (await world.resources(id)).map(({ name }) => name);
+const physicalOf = async (id: string, name: string): Promise<string> => {
+  const physical = (await world.resources(id, 1)).find((resource) => resource.name === name)?.physical_id;
+  if (!physical) throw new Error(`${name} has no object`);
+  return physical;
+};
+const ended = async (id: string, action: string, status = 'COMPLETE'): Promise<StackView> => {
+  const stack = await world.settled(id);
+  expect(stack, stack.reason).toMatchObject({ action, status });
+  return stack;
+};
+const saidBy = async (id: string, action: string): Promise<unknown> => world.outputs(await ended(id, action))['said'];
+const paused = (id: string): Promise<StackView> =>
+  eventually(async () => {
+    const stack = await world.show(id);
+    return stack.conditions.some(({ type }) => type === 'Paused') && stack;
+  });
+
+describe('a new action', () => {
+  it('supersedes a create by an update, and creates nothing twice', async () => {
+    const { id } = await world.create('s', chain({ seconds: 1 }));
+    await world.update(id, chain({ word: 'two', seconds: 0 }));
+    expect(await saidBy(id, 'UPDATE')).toBe('two');
+    expect((await world.events(id)).filter((event) => event === 'a CREATE IN_PROGRESS')).toHaveLength(1);
+  });
+
+  it('removes a resource that is being added, after its creation', async () => {
+    const { id } = await world.createAndWait('s', chain());
+    const slow = '  d: {type: OS::Heat::TestResource, properties: {wait_secs: 1}}\n';
+    await world.update(id, chain({}, slow));
+    await world.update(id, chain());
+    await ended(id, 'UPDATE');
+    expect(await namesOf(id)).toEqual(['a', 'b', 'v']);
+  });
+
+  it('applies the last of two concurrent updates to the whole stack', async () => {
+    const { id } = await world.createAndWait('s', chain());
+    await Promise.all(['left', 'right'].map((word) => world.update(id, chain({ word }))));
+    const stack = await ended(id, 'UPDATE');
+    expect(['left', 'right']).toContain(stack.parameters['word']);
+    expect(world.outputs(stack)['said']).toBe(stack.parameters['word']);
+  });
+
+  it('replaces a resource that is being replaced, and keeps only the last one', async () => {
+    const { id } = await world.createAndWait('s', chain());
+    const first = await physicalOf(id, 'a');
+    await world.update(id, chain({ version: 'second', seconds: 1 }));
+    await world.update(id, chain({ version: 'third', word: 'new', seconds: 0 }));
+    expect(await saidBy(id, 'UPDATE')).toBe('new');
+    expect(await namesOf(id)).toEqual(['a', 'b', 'v']);
+    expect(await physicalOf(id, 'a')).not.toBe(first);
+  });
+
+  it('adds and removes resources by conditions', async () => {
+    const { id } = await world.createAndWait('s', chain({ extra: true }));
+    expect(await namesOf(id)).toEqual(['a', 'b', 'c', 'v']);
+    await world.updated(id, chain({ extra: false }));
+    expect(await namesOf(id)).toEqual(['a', 'b', 'v']);
+  });
+});
 
 describe('an action', () => {
   it('runs in all nested stacks: check, suspend, resume', async () => {
@@ -95,30 +187,53 @@ outputs: {bad: {value: {get_attr: [bad, output]}}}
   });
 
   it('rolls back every change of a failed update, in nested stacks too', async () => {
-    const id = (await world.create('s', tree('x'), { on_failure: 'rollback' })).id;
+    const { id } = await world.create('s', chain(), { on_failure: 'rollback' });
     await world.complete(id);
-    await world.update(id, tree('y', ', fail: true'));
-    const back = await world.complete(id);
-    expect(back.action).toBe('ROLLBACK');
-    expect(world.outputs(back)).toEqual({ b: 'x' });
+    await world.update(id, chain({ word: 'two', fail: true }));
+    expect(await saidBy(id, 'ROLLBACK')).toBe('one');
+  });
+
+  it('returns to the last complete state when it is cancelled, also when it has superseded a rollback', async () => {
+    const { id } = await world.createAndWait('s', chain());
+    for (const word of ['two', 'three']) {
+      await world.update(id, chain({ word, seconds: 4 }));
+      await world.act(id, { kind: 'cancel', rollback: true });
+    }
+    expect(await saidBy(id, 'ROLLBACK')).toBe('one');
+    await expect(world.act(id, { kind: 'cancel', rollback: true })).rejects.toMatchObject({ code: 'NotSupported' });
+  });
+
+  it('stops without a rollback when the operator says so; a retry continues', async () => {
+    const { id } = await world.create('s', chain({ seconds: 4 }));
+    await world.act(id, { kind: 'cancel', rollback: false });
+    expect((await world.show(id)).reason).toBe('Stack CREATE cancelled');
+    await world.act(id, { kind: 'retry' });
+    expect(await saidBy(id, 'CREATE')).toBe('one');
   });
 
   it('with the policy pause waits after a failure until the operator retries, or skips the failed resource', async () => {
     const { id } = await world.create('s', tree('x', ', fail: true'), { on_failure: 'pause' });
-    const paused = await eventually(async () => {
-      const stack = await world.show(id);
-      return stack.conditions.some(({ type }) => type === 'Paused') ? stack : undefined;
-    });
-    expect(paused).toMatchObject({ action: 'CREATE', status: 'IN_PROGRESS' });
+    expect(await paused(id)).toMatchObject({ action: 'CREATE', status: 'IN_PROGRESS' });
     await world.act(id, { kind: 'retry' });
-    await eventually(async () =>
-      (await world.show(id)).conditions.some(({ type }) => type === 'Paused') ? true : undefined,
-    );
+    await paused(id);
     await world.actOn(id, 'a', { kind: 'skip' });
     const done = await world.complete(id);
     expect(world.outputs(done)).toEqual({ b: null });
     const [a] = await world.resources(id);
     expect(a?.conditions).toContainEqual(expect.objectContaining({ type: 'Skipped', status: 'True' }));
+  });
+
+  it('that is paused rolls back when the operator says so', async () => {
+    const { id } = await world.create('asks', chain(), { on_failure: 'pause' });
+    await ended(id, 'CREATE');
+    await world.update(id, chain({ word: 'two', fail: true }));
+    const why = await eventually(async () => {
+      const { summary, exits } = await world.ask(stackWhy, { project: 'p1', stack: id });
+      return exits.some((exit) => exit.includes('retry')) ? summary : undefined;
+    });
+    expect(why).toContain('asks');
+    await world.act(id, { kind: 'rollback' });
+    expect(await saidBy(id, 'ROLLBACK')).toBe('one');
   });
 
   it('reports the cancellation of each nested stack', async () => {
@@ -138,16 +253,24 @@ outputs: {bad: {value: {get_attr: [bad, output]}}}
     expect(a.reason).toBe('ResourceFailed: resources.a: Stack CREATE cancelled');
   });
 
-  it('marks a member unhealthy, and the next update replaces it', async () => {
-    const root = await world.createAndWait('s', tree('x'));
-    const nested = await nestedOf(root.id);
-    const [before] = await world.resources(nested.id);
-    await world.actOn(nested.id, 't', { kind: 'mark', unhealthy: true, reason: 'it smokes' });
-    expect((await world.resources(nested.id))[0]).toMatchObject({ action: 'CHECK', status: 'FAILED' });
-    await world.updated(root.id, tree('x'));
-    const [after] = await world.resources(nested.id);
-    expect(after).toMatchObject({ name: 't', status: 'COMPLETE' });
-    expect(after?.id).not.toBe(before?.id);
+  it('marks a resource unhealthy, also in a nested stack, and the next update replaces only that one', async () => {
+    const { id } = await world.createAndWait('s', chain());
+    const stacks = { a: id, t: (await nestedOf(id)).id };
+    for (const [name, other] of [
+      ['a', 't'],
+      ['t', 'a'],
+    ] as const) {
+      const before = [await physicalOf(id, name), await physicalOf(id, other)];
+      await world.actOn(stacks[name], name, { kind: 'mark', unhealthy: true, reason: 'it smokes' });
+      const marked = (await world.resources(id, 1)).find((resource) => resource.name === name);
+      expect(marked).toMatchObject({ action: 'CHECK', status: 'FAILED', reason: 'it smokes' });
+      await world.updated(id, chain());
+      const after = (await world.resources(id, 1)).find((resource) => resource.name === name);
+      expect(after).toMatchObject({ status: 'COMPLETE' });
+      expect(after?.id).not.toBe(marked?.id);
+      expect(after?.physical_id).not.toBe(before[0]);
+      expect(await physicalOf(id, other)).toBe(before[1]);
+    }
   });
 
   it('recreates a nested stack that a client deleted separately, after a check found it missing', async () => {
@@ -167,16 +290,17 @@ outputs: {bad: {value: {get_attr: [bad, output]}}}
 
   it('leaves and lists no resource after the rollback of a create', async () => {
     const { id } = await world.create('s', tree('x', ', fail: true'), { on_failure: 'rollback' });
-    expect(await world.complete(id)).toMatchObject({ action: 'ROLLBACK', status: 'COMPLETE' });
+    expect((await ended(id, 'ROLLBACK')).reason).toBe('Stack ROLLBACK completed successfully');
     expect(await world.resources(id)).toEqual([]);
     expect(world.outputs(await world.show(id))).toEqual({});
   });
 
   it('exports and abandons a stack, whose objects another stack can adopt', async () => {
-    const root = await world.createAndWait('s', tree('x'));
+    const root = await world.createAndWait('s', chain());
     const nested = await nestedOf(root.id);
+    const objects = [await physicalOf(root.id, 'a'), await physicalOf(root.id, 't')];
     const exported = await world.ask(stackExport, { project: 'p1', stack: root.id });
-    expect(exported).toMatchObject({ name: 's', resources: { a: { resource_id: nested.id, resources: { t: {} } } } });
+    expect(exported).toMatchObject({ name: 's', resources: { b: { resource_id: nested.id, resources: { t: {} } } } });
     await world.act(root.id, { kind: 'abandon' });
     await world.complete(root.id);
     expect(await world.stacks(true)).toEqual([]);
@@ -199,7 +323,76 @@ outputs: {bad: {value: {get_attr: [bad, output]}}}
     });
     const adopted = await world.complete(id);
     expect(adopted).toMatchObject({ action: 'ADOPT', status: 'COMPLETE' });
-    expect(world.outputs(adopted)).toEqual({ b: 'x' });
+    expect(world.outputs(adopted)).toEqual({ said: 'one' });
+    expect([await physicalOf(id, 'a'), await physicalOf(id, 't')]).toEqual(objects);
+    expect(world.outputs(await world.updated(id, chain({ word: 'two' })))).toEqual({ said: 'two' });
+  });
+});
+
+describe('a resource', () => {
+  it('stays unchanged when a restriction or an external owner requires it', async () => {
+    const fixed = (value: string) => ({
+      template: `
+heat_template_version: 2018-08-31
+resources:
+  fixed: {type: OS::Heat::TestResource, properties: {value: ${value}}}
+  theirs: {type: OS::Heat::RandomString, external_id: something-else}
+outputs: {id: {value: {get_resource: theirs}}}
+`,
+      environment: { resource_registry: { resources: { fixed: { restricted_actions: ['update'] } } } },
+    });
+    const root = await world.createAndWait('s', fixed('x'));
+    expect(world.outputs(root)).toEqual({ id: 'something-else' });
+    await world.update(root.id, fixed('y'));
+    const refused = await ended(root.id, 'UPDATE', 'FAILED');
+    expect(refused.reason).toContain('update is restricted for resource.');
+  });
+});
+
+describe('a delete', () => {
+  const complete = async (): Promise<string> => (await world.createAndWait('s', chain())).id;
+  const states: Record<string, () => Promise<string>> = {
+    CREATE_IN_PROGRESS: async () => (await world.create('s', chain({ seconds: 1 }))).id,
+    async CREATE_FAILED() {
+      const { id } = await world.create('s', chain({ fail: true }));
+      await ended(id, 'CREATE', 'FAILED');
+      return id;
+    },
+    async UPDATE_IN_PROGRESS() {
+      const id = await complete();
+      await world.update(id, chain({ word: 'two', version: 'second', seconds: 1 }));
+      return id;
+    },
+    async ROLLBACK_IN_PROGRESS() {
+      const id = await complete();
+      await world.update(id, chain({ word: 'two', seconds: 4 }));
+      await world.act(id, { kind: 'cancel', rollback: true });
+      return id;
+    },
+    async SUSPEND_COMPLETE() {
+      const id = await complete();
+      await world.act(id, { kind: 'suspend' });
+      await ended(id, 'SUSPEND');
+      return id;
+    },
+    async paused() {
+      const { id } = await world.create('s', chain({ fail: true }), { on_failure: 'pause' });
+      await paused(id);
+      return id;
+    },
+    async DELETE_IN_PROGRESS() {
+      const { id } = await world.create('s', chain({ seconds: 1 }));
+      await world.remove(id);
+      return id;
+    },
+  };
+  it.each(Object.entries(states))('is accepted and ends in the state %s', async (state, reach) => {
+    const id = await reach();
+    const { action, status } = await world.show(id);
+    if (state !== 'paused') expect(`${action}_${status}`).toBe(state);
+    await world.remove(id);
+    await ended(id, 'DELETE');
+    expect(await world.stacks(true)).toEqual([]);
   });
 });
 
@@ -279,26 +472,86 @@ describe('a hook', () => {
     await eventually(() => (seen.length === 2 ? true : undefined));
   });
 
-  it('before updates holds only existing resources, not those that the same action created', async () => {
-    const hooks = { resources: { a: { hooks: ['pre-update'] } } };
-    const { id } = await world.create('s', { ...tree('x'), environment: { resource_registry: hooks } });
-    await world.complete(id);
-    await world.update(id, { ...tree('y'), environment: { resource_registry: hooks } });
-    await eventually(async () => ((await world.resources(id))[0]?.hook ? true : undefined));
-    await world.actOn(id, 'a', { kind: 'clear hook', hook: 'pre-update' });
-    expect(world.outputs(await world.complete(id))).toEqual({ b: 'y' });
+  /** `free` needs no other resource. */
+  const hooked = (resources: JsonObject, word = 'one') => ({
+    ...chain({ word }, '  free: {type: OS::Heat::Value, properties: {value: free}}\n'),
+    environment: { resource_registry: { resources } },
+  });
+  const waitingAt = (id: string, name: string): Promise<NonNullable<ResourceView['hook']>> =>
+    eventually(async () => (await world.resources(id)).find((resource) => resource.name === name)?.hook, {
+      what: `${name} waiting`,
+    });
+  const clear = (id: string, name: string, hook: string) => world.actOn(id, name, { kind: 'clear hook', hook });
+
+  it('before updates holds existing resources, unchanged ones too, but not those that the same action created', async () => {
+    const hooks = { b: { hooks: ['pre-update'] }, free: { hooks: ['pre-update'] } };
+    const { id } = await world.createAndWait('s', hooked(hooks));
+    await world.update(id, hooked(hooks, 'two'));
+    for (const name of ['b', 'free']) {
+      await waitingAt(id, name);
+      await clear(id, name, 'pre-update');
+    }
+    expect(await saidBy(id, 'UPDATE')).toBe('two');
   });
 
-  it('of a lifecycle is published with a token, and completed with that token', async () => {
+  it('ends with its action: a new update does not wait for it', async () => {
+    const hooks = { a: { hooks: ['pre-create'] } };
+    const { id } = await world.create('s', hooked(hooks));
+    await waitingAt(id, 'a');
+    await world.update(id, hooked(hooks, 'two'));
+    expect(await saidBy(id, 'UPDATE')).toBe('two');
+    const { events } = await world.ask(stackEvents, { project: 'p1', stack: id, resource: 'a', descending: false });
+    expect(events.map(({ reason }) => reason)).toContain('Failure occurred while waiting.');
+  });
+
+  it('does not prevent the deletion of its stack', async () => {
+    const { id } = await world.create('s', hooked({ b: { t: { hooks: ['pre-create'] } } }));
+    const nested = await eventually(async () => (await world.stacks(true)).find(({ parent }) => parent === id));
+    await waitingAt(nested.id, 't');
+    await world.remove(id);
+    await ended(id, 'DELETE');
+  });
+
+  it('before deletion holds a resource while its stack is deleted', async () => {
+    const { id } = await world.createAndWait('s', hooked({ a: { hooks: ['pre-delete'] } }));
+    await world.remove(id);
+    await waitingAt(id, 'a');
+    await clear(id, 'a', 'pre-delete');
+    await ended(id, 'DELETE');
+  });
+
+  it('cannot be cleared when it does not exist', async () => {
+    const { id } = await world.createAndWait('s', hooked({}));
+    await expect(clear(id, 'a', 'pre-create')).rejects.toThrow('The "pre-create" hook is not defined on a');
+    await expect(clear(id, 'a', 'pre-nothing')).rejects.toMatchObject({ code: 'InvalidRequest' });
+  });
+
+  const launching = { transition: 'launching', heartbeat_timeout: 100, default_result: 'abandon' };
+
+  it('of a lifecycle is published with a token, extended by heartbeats, and completed with that token', async () => {
     const seen = await eventsOf([lifecycleEvent.waiting.type]);
-    const hook = { transition: 'launching', heartbeat_timeout: 100, default_result: 'abandon' };
-    const environment = { resource_registry: { resources: { 'b*': { lifecycle_hooks: [hook] } } } };
-    const { id } = await world.create('s', { ...tree('x'), environment });
-    const waiting = await eventually(() => seen[0]);
-    const { token } = waiting.data as { token: string };
-    await world.actOn(id, 'b', { kind: 'heartbeat', hook: 'launching', token });
-    await world.actOn(id, 'b', { kind: 'complete hook', hook: 'launching', token, result: 'continue' });
-    await world.complete(id);
+    const { id } = await world.create('s', hooked({ 'fr*': { lifecycle_hooks: [launching] } }));
+    const { token } = (await eventually(() => seen[0])).data as { token: string };
+    const before = await waitingAt(id, 'free');
+    const beat = (given: string) => world.actOn(id, 'free', { kind: 'heartbeat', hook: 'launching', token: given });
+    await expect(beat('made up')).rejects.toMatchObject({ code: 'Conflict' });
+    // The clock may stand still from the wait to the first heartbeat.
+    await eventually(async () => {
+      await beat(token);
+      const after = await waitingAt(id, 'free');
+      return Date.parse(String(after.deadline)) > Date.parse(String(before.deadline));
+    });
+    await world.actOn(id, 'free', { kind: 'complete hook', hook: 'launching', token, result: 'continue' });
+    await ended(id, 'CREATE');
+  });
+
+  it.each([
+    ['continue', 'COMPLETE'],
+    ['abandon', 'FAILED'],
+  ])('of a lifecycle has its default result when no listener answers: %s', async (result, status) => {
+    const hook = { ...launching, heartbeat_timeout: 0.05, default_result: result };
+    const { id } = await world.create('s', hooked({ a: { lifecycle_hooks: [hook] } }));
+    await ended(id, 'CREATE', status);
   });
 });
 

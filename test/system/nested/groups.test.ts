@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { groupAdjust } from '@anneal/contracts/calls/scaling.ts';
-import { stackWhy } from '@anneal/contracts/calls/scheduling.ts';
+import { type StackView, stackWhy } from '@anneal/contracts/calls/scheduling.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
@@ -72,13 +72,14 @@ describe('a resource group', () => {
     expect((await world.resources(root.id, 5)).map(({ name }) => name)).toHaveLength(1 + 3 + 3);
   });
 
-  it('keeps the complete members and recreates the failed ones after a failed creation', async () => {
-    const failing = (bad: string) => ({
-      template: groupOf({
-        properties: `{count: 3, resource_def: {type: member.yaml, properties: {value: '%index%', bad: '${bad}'}}}`,
-      }),
-      files: {
-        'member.yaml': `
+  /** A group of three, whose member `bad` fails. */
+  const failing = (bad: string, value = 'x') => ({
+    template: groupOf({
+      policy: '{rolling_update: {max_batch_size: 1, min_in_service: 1}}',
+      properties: `{count: 3, resource_def: {type: member.yaml, properties: {value: '${value}-%index%', bad: '${value}-${bad}'}}}`,
+    }),
+    files: {
+      'member.yaml': `
 heat_template_version: 2018-08-31
 parameters: {value: {type: string}, bad: {type: string}}
 conditions: {fails: {equals: [{get_param: value}, {get_param: bad}]}}
@@ -86,16 +87,36 @@ resources:
   t: {type: OS::Heat::TestResource, properties: {value: {get_param: value}, fail: {if: [fails, true, false]}}}
 outputs: {out: {value: {get_attr: [t, output]}}}
 `,
-      },
-    });
+    },
+  });
+  const values = { 0: 'x-0', 1: 'x-1', 2: 'x-2' };
+
+  it('keeps the complete members and recreates the failed ones after a failed creation', async () => {
     const { id } = await world.create('s', failing('1'));
-    expect((await world.settled(id)).reason).toContain('resources.g.resources[1].resources.t: ');
+    expect((await world.settled(id)).reason).toContain('resources.g.resources[1].resources.t: Test Resource failed t');
     const { id: group } = await groupStack(id);
     const [first] = await world.resources(group);
-    await world.updated(id, failing('none'));
+    expect(world.outputs(await world.updated(id, failing('none')))).toMatchObject({ map: values });
     expect((await groupStack(id)).id).toBe(group);
-    expect((await world.resources(group))[0]?.id).toBe(first?.id);
+    expect((await world.resources(group))[0]).toMatchObject({ id: first?.id, physical_id: first?.physical_id });
     expect(await namesIn(id)).toEqual(['0', '1', '2']);
+  });
+
+  it('rolls back every member when the update of one fails', async () => {
+    const { id } = await world.create('s', failing('none'), { on_failure: 'rollback' });
+    expect(world.outputs(await world.complete(id))).toMatchObject({ map: values });
+    // Updates begin at the highest number, so the other members have the new value when this one fails.
+    await world.update(id, failing('0', 'y'));
+    const back = await world.complete(id);
+    expect(back).toMatchObject({ action: 'ROLLBACK' });
+    expect(world.outputs(back)).toMatchObject({ map: values });
+  });
+
+  it('can be deleted while it grows', async () => {
+    const { id } = await world.create('s', numbered(50));
+    await world.remove(id);
+    expect(await world.complete(id)).toMatchObject({ action: 'DELETE' });
+    expect(await world.stacks(true)).toEqual([]);
   });
 
   it('grows at the end, shrinks from the end, and can be empty', async () => {
@@ -108,19 +129,24 @@ outputs: {out: {value: {get_attr: [t, output]}}}
     expect(await world.stacks(true)).toEqual([]);
   });
 
-  it('removes a named member, and never reuses its name', async () => {
-    const root = await world.createAndWait('s', numbered(3));
-    const policies = "removal_policies: [{resource_list: ['1']}],";
-    const removed = await world.updated(root.id, numbered(3, policies));
+  it('removes a named member, keeps the others, and never reuses its name', async () => {
+    const policy = '{rolling_update: {max_batch_size: 1, min_in_service: 1}}';
+    const group = (count: number, removal = '') => numbered(count, removal, 'm%index%', policy);
+    const refsOf = (stack: StackView): JsonObject => world.outputs(stack)['refs'] as JsonObject;
+    const root = await world.createAndWait('s', group(3));
+    const before = refsOf(root);
+    expect(Object.keys(before)).toEqual(['0', '1', '2']);
+    const removed = await world.updated(root.id, group(3, "removal_policies: [{resource_list: ['1']}],"));
     expect(world.outputs(removed)).toMatchObject({ out: ['m0', 'm2', 'm3'], removed: ['1'] });
-    const again = await world.updated(root.id, numbered(4));
+    expect(refsOf(removed)).toEqual({ 0: before['0'], 2: before['2'], 3: expect.any(String) });
+    const again = await world.updated(root.id, group(4));
     expect(world.outputs(again)).toMatchObject({ out: ['m0', 'm2', 'm3', 'm4'], removed: ['1'] });
-    const refs = world.outputs(again)['refs'] as JsonObject;
-    const byReference = `removal_policies: [{resource_list: [${JSON.stringify(refs['3'])}]}],`;
-    expect(world.outputs(await world.updated(root.id, numbered(3, byReference)))).toMatchObject({
+    const byReference = `removal_policies: [{resource_list: [${JSON.stringify(refsOf(again)['3'])}]}],`;
+    expect(world.outputs(await world.updated(root.id, group(3, byReference)))).toMatchObject({
       out: ['m0', 'm2', 'm4'],
       removed: ['1', '3'],
     });
+    expect(refsOf(await world.updated(root.id, group(1)))).toEqual({ 0: before['0'] });
   });
 
   it('updates members in batches, and adds temporary members when too few would be left', async () => {

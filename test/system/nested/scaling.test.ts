@@ -9,8 +9,8 @@ import {
   type GroupView,
 } from '@anneal/contracts/calls/scaling.ts';
 import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
-import { hostEvent, nodeEvent } from '@anneal/contracts/events.ts';
-import type { Json } from '@anneal/contracts/json.ts';
+import { hostEvent, lifecycleEvent, nodeEvent } from '@anneal/contracts/events.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
@@ -208,6 +208,24 @@ resources:
 });
 
 describe('an update of the stack', () => {
+  it('that changes the members keeps the size that policies set', async () => {
+    const group = (value: string) => ({
+      template: template({ group: 'desired_capacity: 2' })
+        .template.replace('max_size: 5', 'max_size: 3')
+        .replace('value: v', `value: ${value}`)
+        .concat('  members: {value: {get_attr: [g, outputs, output]}}\n'),
+    });
+    const { id } = await world.createAndWait('s', group('x'));
+    await signal(id, 'up');
+    expect((await atRest(id)).size).toBe(3);
+    const { size, members } = world.outputs(await world.updated(id, group('y')));
+    expect(size).toBe(3);
+    expect(Object.values(members as object)).toEqual(['y', 'y', 'y']);
+    expect(await signal(id, 'up')).toMatchObject({ result: 'refused', refusal: 'limit' });
+    expect(await signal(id, 'down')).toMatchObject({ result: 'applied', before: 3, after: 2 });
+    await eventually(async () => world.outputs(await world.show(id))['size'] === 2);
+  });
+
   it('keeps the size that a policy gave, and reports the size that the template asks for', async () => {
     const { id } = await world.createAndWait('s', template({ group: 'desired_capacity: 1' }));
     await signal(id, 'up');
@@ -240,6 +258,40 @@ describe('an update of the stack', () => {
 
 const own = (group: string, policies = '') => template({ group, policies, type: 'Anneal::Scaling::Group' });
 const names = async (id: string): Promise<string[]> => (await show(id)).members.map(({ name }) => name);
+
+describe('a member with a lifecycle hook', () => {
+  const hooked = (more: JsonObject) => ({
+    ...template({ group: 'desired_capacity: 2' }),
+    environment: {
+      resource_registry: { resources: { g: { '*': { lifecycle_hooks: [{ transition: 'terminating', ...more }] } } } },
+    },
+  });
+  const sized = (id: string, size: number) =>
+    eventually(async () => world.outputs(await world.show(id))['size'] === size, { what: `the size ${size}` });
+
+  it('is removed only after a listener has drained it', async () => {
+    const waits: Record<string, string>[] = [];
+    await world.context.bus.subscribe([lifecycleEvent.waiting.type], async ({ message }) => {
+      waits.push(message.data as Record<string, string>);
+    });
+    const { id } = await world.createAndWait('s', hooked({ heartbeat_timeout: 60, default_result: 'abandon' }));
+    await signal(id, 'down');
+    const { stack_id: stack = '', resource_name: name = '', token = '', hook = '' } = await eventually(() => waits[0]);
+    // The member exists while the listener drains it and sends heartbeats.
+    const waiting = (await world.resources(stack)).find((resource) => resource.name === name);
+    expect(waiting?.hook).toMatchObject({ name: 'terminating', kind: 'lifecycle' });
+    await world.actOn(stack, name, { kind: 'heartbeat', hook, token });
+    await world.actOn(stack, name, { kind: 'complete hook', hook, token, result: 'continue' });
+    await sized(id, 1);
+    expect((await world.resources(stack)).map((resource) => resource.name)).not.toContain(name);
+  });
+
+  it('is removed without an answer of a listener when the timeout passes', async () => {
+    const { id } = await world.createAndWait('s', hooked({ heartbeat_timeout: 0.2, default_result: 'continue' }));
+    await signal(id, 'down');
+    await sized(id, 1);
+  });
+});
 
 describe('a step policy', () => {
   it('chooses the step of the value, counts no warming member twice, and keeps separate cooldowns', async () => {
