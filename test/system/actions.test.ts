@@ -17,7 +17,7 @@ import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StackWorld } from './stack-world.ts';
 
-useQuickClock({ stepMs: 20 });
+useQuickClock();
 
 let world: StackWorld;
 beforeEach(async () => {
@@ -196,7 +196,7 @@ outputs: {bad: {value: {get_attr: [bad, output]}}}
   it('returns to the last complete state when it is cancelled, also when it has superseded a rollback', async () => {
     const { id } = await world.createAndWait('s', chain());
     for (const word of ['two', 'three']) {
-      await world.update(id, chain({ word, seconds: 4 }));
+      await world.update(id, chain({ word, seconds: 10 }));
       await world.act(id, { kind: 'cancel', rollback: true });
     }
     expect(await saidBy(id, 'ROLLBACK')).toBe('one');
@@ -204,7 +204,7 @@ outputs: {bad: {value: {get_attr: [bad, output]}}}
   });
 
   it('stops without a rollback when the operator says so; a retry continues', async () => {
-    const { id } = await world.create('s', chain({ seconds: 4 }));
+    const { id } = await world.create('s', chain({ seconds: 10 }));
     await world.act(id, { kind: 'cancel', rollback: false });
     expect((await world.show(id)).reason).toBe('Stack CREATE cancelled');
     await world.act(id, { kind: 'retry' });
@@ -352,7 +352,7 @@ outputs: {id: {value: {get_resource: theirs}}}
 describe('a delete', () => {
   const complete = async (): Promise<string> => (await world.createAndWait('s', chain())).id;
   const states: Record<string, () => Promise<string>> = {
-    CREATE_IN_PROGRESS: async () => (await world.create('s', chain({ seconds: 1 }))).id,
+    CREATE_IN_PROGRESS: async () => (await world.create('s', chain({ seconds: 10 }))).id,
     async CREATE_FAILED() {
       const { id } = await world.create('s', chain({ fail: true }));
       await ended(id, 'CREATE', 'FAILED');
@@ -360,12 +360,12 @@ describe('a delete', () => {
     },
     async UPDATE_IN_PROGRESS() {
       const id = await complete();
-      await world.update(id, chain({ word: 'two', version: 'second', seconds: 1 }));
+      await world.update(id, chain({ word: 'two', version: 'second', seconds: 10 }));
       return id;
     },
     async ROLLBACK_IN_PROGRESS() {
       const id = await complete();
-      await world.update(id, chain({ word: 'two', seconds: 4 }));
+      await world.update(id, chain({ word: 'two', seconds: 10 }));
       await world.act(id, { kind: 'cancel', rollback: true });
       return id;
     },
@@ -381,7 +381,7 @@ describe('a delete', () => {
       return id;
     },
     async DELETE_IN_PROGRESS() {
-      const { id } = await world.create('s', chain({ seconds: 1 }));
+      const { id } = await world.create('s', chain({ seconds: 10 }));
       await world.remove(id);
       return id;
     },
