@@ -1,5 +1,4 @@
 import { enableCompileCache, getCompileCacheDir } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -32,7 +31,8 @@ describe('a pool of workers', () => {
   });
 
   it('reads the compiled code that its process keeps, and gets nothing else of the environment', async () => {
-    enableCompileCache(join(tmpdir(), 'anneal-compiled-test'));
+    // Node writes into it after the test, and another user of this machine must not own it.
+    enableCompileCache(join(import.meta.dirname, '../../../node_modules/.cache/anneal/compiled-test'));
     open();
     expect(await run(['compiledIn'])).toBe(getCompileCacheDir());
     expect(await run(['environment'])).toEqual(['NODE_COMPILE_CACHE']);
