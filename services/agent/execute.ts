@@ -259,7 +259,8 @@ function endedEarly({ timeout, deadline }: HostRequest, kind: Exclude<RunEnding[
   const error =
     timeout === undefined
       ? `deadline: it was still running at ${deadline} and was stopped`
-      : `deadline: it ran longer than ${timeout} s and was stopped`;
+      : // The server hands out what is left of the limit, some milliseconds less than its user gave.
+        `deadline: it ran longer than ${Number(timeout.toFixed(1))} s and was stopped`;
   return { status_code: deadlineStatus, outputs: {}, error };
 }
 
