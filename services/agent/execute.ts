@@ -23,7 +23,7 @@ import { runFolder, trimStreams, workFolder } from './run-folder.ts';
 import {
   awaitEnd,
   endAll,
-  endReasonOf,
+  stopReasonOf,
   launch,
   revoke,
   statusOf,
@@ -152,11 +152,8 @@ async function resume(
 ): Promise<RunEnding | { readonly kind: 'not begun' }> {
   const { attempts } = entry;
   if (attempts === 0) return { kind: 'not begun' };
-  const reason = await endReasonOf(run, attempts);
-  if (reason) {
-    await endAll({ run, attempt: attempts, reason }, graceMs(entry.request.options));
-    return { kind: reason };
-  }
+  const reason = await stopReasonOf(run, attempts);
+  if (reason) return endedFor(reason, entry, run);
   const status = await statusOf(run, attempts);
   if (status !== undefined) return { kind: 'exited', status };
   // The agent died after it recorded the start and before it started the program. Revoke the attempt; it does not
@@ -173,6 +170,11 @@ function mayRunAgain({ request, attempts }: JournalEntry): true | string {
   return `interrupted: its program ended without an exit status ${attempts} times (power failure or kill)`;
 }
 
+async function endedFor(reason: StopReason, { attempts, request }: JournalEntry, run: string): Promise<RunEnding> {
+  await endAll({ run, attempt: attempts, reason }, graceMs(request.options));
+  return { kind: reason };
+}
+
 async function watch(
   options: ExecuteOptions,
   entry: JournalEntry,
@@ -181,25 +183,24 @@ async function watch(
   const { signal, now } = options;
   const attempt = entry.attempts;
   const over = new AbortController();
+  const pid = launched ?? (await wrapperOf(run, attempt));
+  // The wrapper leads a process group of its own.
+  if (pid !== undefined) options.onGroup(pid);
   const left = Math.max(0, leftOf(entry, now()));
   const timer = setTimeout(() => over.abort(), Math.min(left, 2_147_483_647));
-  const group = followGroup(options, run, attempt);
   try {
     return await awaitEnd({
       run,
       attempt,
-      launched,
+      pid,
       signal: AbortSignal.any([signal, over.signal, options.stop]),
       whileItRuns: () => trimStreams(run),
     });
   } catch (error) {
     if (signal.aborted || !(over.signal.aborted || options.stop.aborted)) throw error;
-    const reason = over.signal.aborted ? 'deadline' : 'stopped';
-    await endAll({ run, attempt, reason }, graceMs(entry.request.options));
-    return { kind: reason };
+    return await endedFor(over.signal.aborted ? 'deadline' : 'stopped', entry, run);
   } finally {
     clearTimeout(timer);
-    await group;
   }
 }
 
@@ -211,15 +212,6 @@ function leftOf({ request, started_at }: JournalEntry, now: Date): number {
   if (request.timeout === undefined) return Date.parse(request.deadline) - now.getTime();
   const ran = started_at === null ? 0 : now.getTime() - Date.parse(started_at);
   return request.timeout * 1000 - Math.max(0, ran);
-}
-
-/** Reports the process group as soon as it is known. */
-async function followGroup(options: ExecuteOptions, run: string, attempt: number): Promise<void> {
-  for (let look = 0; look < 200 && !options.signal.aborted; look += 1) {
-    const pid = await wrapperOf(run, attempt);
-    if (pid !== undefined) return options.onGroup(pid);
-    await sleep(5);
-  }
 }
 
 async function report(

@@ -44,9 +44,9 @@ ln -s "$status" "$run/status.$attempt" || { rm -f "$run/stdin" && ln -s "$status
 `;
 /** The target of `started.<n>` instead of a process id, when an agent has revoked the attempt. */
 const revoked = 'revoked';
-const reasons = ['deadline', 'stopped'] as const;
+const stopReasons = ['deadline', 'stopped'] as const;
 /** Why an agent ends a program. */
-export type StopReason = (typeof reasons)[number];
+export type StopReason = (typeof stopReasons)[number];
 /** Every process of a run has its folder in this variable, also in another session. */
 const markName = 'anneal_run';
 const lookEveryMs = 100;
@@ -113,14 +113,14 @@ export async function statusOf(run: string, attempt: number): Promise<number | u
 export async function awaitEnd(options: {
   run: string;
   attempt: number;
-  /** The wrapper, when this process launched it. */
-  launched?: number | undefined;
+  /** The wrapper, when it is known. */
+  pid?: number | undefined;
   signal: AbortSignal;
   /** Called at every poll. */
   whileItRuns: () => Promise<void>;
 }): Promise<ProcessEnd> {
   const { run, attempt, signal, whileItRuns } = options;
-  let known = options.launched;
+  let { pid } = options;
   for (let looks = 0; ; looks += 1) {
     signal.throwIfAborted();
     const status = await statusOf(run, attempt);
@@ -129,8 +129,7 @@ export async function awaitEnd(options: {
     await sleep(Math.min(lookEveryMs, 5 + looks * 2), undefined, { signal });
     await whileItRuns();
     // The link is gone when the program deletes its folder.
-    const pid = (await wrapperOf(run, attempt)) ?? known;
-    known = pid;
+    pid = (await wrapperOf(run, attempt)) ?? pid;
     if (pid === undefined) {
       // The wrapper was killed on its first line, before the attempt began. Revoking it keeps it from beginning later.
       if (looks > patienceLooks && (await revoke(run, attempt))) return { kind: 'vanished' };
@@ -198,9 +197,9 @@ function signalOne(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
 const killRounds = 40;
 
 /** Why an agent has begun to end the attempt. */
-export async function endReasonOf(run: string, attempt: number): Promise<StopReason | undefined> {
+export async function stopReasonOf(run: string, attempt: number): Promise<StopReason | undefined> {
   const target = await readlink(join(run, `ended.${attempt}`)).catch(() => '');
-  return reasons.find((each) => each === target);
+  return stopReasons.find((each) => each === target);
 }
 
 /**

@@ -16,6 +16,6 @@ export interface BusHarness {
   /** An empty broker, and a store for data that is too large to travel, until they are disposed of. */
   fresh(): Promise<{ url: string; storeUrl: string; dispose(): Promise<void> }>;
   open(parameters: { url: string; storeUrl: string }): Promise<OpenedBus>;
-  /** Leaves out the tests that take many messages or kills. */
+  /** Skips the tests that take many messages or kills. */
   readonly quick?: boolean;
 }

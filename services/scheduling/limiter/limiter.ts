@@ -11,8 +11,8 @@
  *    cancel, a rollback or a deletion does not wait until the request is sent.
  * G5 Nested stacks and the provider within this service are not counted. The requests that they wait for may be held
  *    here, and a place that a nested stack holds could then never become free.
- * G6 After a failed turn its stack rests. Its requests wait in line, so that others use the places, and are sent a second
- *    later. Without the rest, two failed turns give each other their places without end, and nothing else runs.
+ * G6 After a failed turn its stack rests. Its requests wait in line meanwhile, so that others use the places. Without the rest,
+ *    two failed turns give each other their places without end, and nothing else runs.
  *
  * The limits apply to all replicas together. Each replica gives out the part that belongs to the shards it owns,
  * rounded down, but at least one. Fairness is exact within a process. After a restart, or when a shard has moved, the
@@ -42,8 +42,8 @@ interface Opening {
   readonly read: (stackId: string) => Promise<void>;
 }
 
-/** How long a stack rests after a failed turn. */
-const restMs = 1000;
+/** How long a stack rests after a failed turn, and a failed reading waits for its repeat. */
+const againMs = 1000;
 
 interface LimiterOptions {
   readonly context: Pick<ServiceContext, 'log'>;
@@ -74,7 +74,7 @@ export class Limiter {
   readonly #turns: Turns<Held>;
   #again: NodeJS.Timeout | undefined;
   /** The newest states of resting stacks, whose overtaken requests are withdrawn after the rest. */
-  readonly #withdrawn = new Map<string, StackDocument>();
+  readonly #toWithdraw = new Map<string, StackDocument>();
   /** The number of shards whose held and in-flight requests are still being read. */
   #reading = 0;
 
@@ -193,11 +193,11 @@ export class Limiter {
     this.#again ??= setTimeout(() => {
       this.#again = undefined;
       this.#turns.wake();
-      const stacks = [...this.#withdrawn.values()];
-      this.#withdrawn.clear();
+      const stacks = [...this.#toWithdraw.values()];
+      this.#toWithdraw.clear();
       for (const each of stacks) this.#withdraw(each);
       this.#release(this.#due());
-    }, restMs).unref();
+    }, againMs).unref();
   }
 
   #release(requests: readonly Held[]): void {
@@ -228,7 +228,7 @@ export class Limiter {
       this.#options.context.log.warn({ err: error, shard }, 'held requests not read; retrying');
       setTimeout(() => {
         if (this.#senders.get(shard) === send) void this.#readHeld(shard, { send, read });
-      }, restMs).unref();
+      }, againMs).unref();
     } finally {
       this.#reading -= 1;
       this.#release(this.#due());
@@ -248,7 +248,7 @@ export class Limiter {
   /** Releases overtaken requests without a place, because their turn only reports that they were not sent. */
   #withdraw(stack: StackDocument): void {
     if (this.#turns.rests(stack.id)) {
-      this.#withdrawn.set(stack.id, stack);
+      this.#toWithdraw.set(stack.id, stack);
       return;
     }
     const overtaken = this.#turns.waitingOf(stack).filter((request) => isSuperseded(request, stack));

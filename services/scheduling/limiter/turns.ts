@@ -209,8 +209,8 @@ export class Turns<W extends WaitingRequest> {
     return best;
   }
 
-  #awake({ stacks }: Share<W>): Lane<W>[] {
-    if (this.#resting.size === 0) return [...stacks.values()];
+  #awake({ stacks }: Share<W>): Iterable<Lane<W>> {
+    if (this.#resting.size === 0) return stacks.values();
     return [...stacks].flatMap(([stack, lane]) => (this.#resting.has(stack) ? [] : [lane]));
   }
 
