@@ -1,6 +1,7 @@
 /** The conformance of a bus whose connection to the broker is lost again and again, while the broker goes on. */
 import type { BusHarness, OpenedBus } from '@anneal/bus/conformance/harness.ts';
-import { happened, mintTestMessage } from '@anneal/bus/conformance/messages.ts';
+import { happened, mintTestMessage, work } from '@anneal/bus/conformance/messages.ts';
+import type { Delivery } from '@anneal/bus/port.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startSlowProxy, type SlowProxy } from '../backends/slow-proxy.ts';
 
@@ -56,6 +57,22 @@ export function lostConnectionConformance(name: string, harness: BusHarness): vo
       await published;
       await vi.waitFor(() => expect(count()).toBe(all), soon);
       for (const subject of subjects) expect([...(seen.get(subject) ?? [])]).toEqual(numbers);
+    });
+
+    it('B4: counts each attempt once that failed while the connection was lost', async () => {
+      const [direct, cut] = opened.map(({ bus }) => bus);
+      const attempts: number[] = [];
+      const failing = async ({ attempt }: Delivery): Promise<void> => {
+        attempts.push(attempt);
+        // The failure is known before the loss, and its retry or dead letter is not stored.
+        proxy.cut();
+        throw new Error('not yet');
+      };
+      await cut?.consume('test.q', failing, { maxAttempts: 3, backoff: () => 20 });
+      await direct?.send({ queue: 'test.q', messages: [mintTestMessage(work, { data: { n: 1 } })] });
+      await vi.waitFor(async () => expect(await direct?.deadLetters.list({ limit: 5 })).toHaveLength(1), soon);
+      expect(await direct?.deadLetters.list({ limit: 5 })).toMatchObject([{ attempts: 3, history: [{}, {}, {}] }]);
+      expect(new Set(attempts)).toEqual(new Set([1, 2, 3]));
     });
   });
 }

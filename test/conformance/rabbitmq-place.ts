@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { vi } from 'vitest';
 import { findRabbitmq, type RabbitmqServer } from '../backends/rabbitmq.ts';
 
 const found = await findRabbitmq();
@@ -35,7 +36,10 @@ async function fresh(): Promise<RabbitmqPlace> {
     storeUrl,
     async dispose() {
       const { bus } = await open({ url, storeUrl });
-      for (const { name } of await bus.queues.list()) await bus.queues.remove(name);
+      // The broker counts a consumer for a moment after its channel has ended.
+      await vi.waitFor(async () => {
+        for (const { name } of await bus.queues.list()) await bus.queues.remove(name);
+      }, 10_000);
       await bus.close();
       const link = await connect(server.url);
       const channel = await link.createChannel();

@@ -106,8 +106,9 @@ export class RabbitQueues implements BrokerQueues {
     if (counts && counts.consumers > 0) {
       throw new AnnealError('Conflict', `${queue} has ${counts.consumers} consumers; stop them first.`);
     }
-    const all = [names.queue(queue), ...(await this.#retryQueues(queue))];
-    for (const name of all) await asker.ask((channel) => channel.deleteQueue(name));
+    const waits = await this.#retryQueues(queue);
+    for (const name of waits) await this.#awaitLeader(name);
+    for (const name of [names.queue(queue), ...waits]) await asker.ask((channel) => channel.deleteQueue(name));
     this.#heads.delete(queue);
     retries.forget(queue);
     forget(queue);
@@ -123,6 +124,23 @@ export class RabbitQueues implements BrokerQueues {
     const { names, registry } = this.#parts;
     const levels = (await registry.get(queue))?.levels ?? [];
     return levels.map((level) => names.retry(queue, level));
+  }
+
+  /**
+   * Before a queue of waits is deleted, because RabbitMQ 3.10 that deletes one in the moment of its election, just after
+   * a start, loses the process that serves all of them. A queue of waits that is declared meanwhile stays dead.
+   */
+  async #awaitLeader(name: string): Promise<void> {
+    const { asker } = this.#parts;
+    try {
+      // Only the leader hands out a message.
+      await asker.ask(async (channel) => {
+        const message = await channel.get(name);
+        if (message) channel.nack(message);
+      });
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
   }
 
   async #count(name: string): Promise<Counts | undefined> {

@@ -7,7 +7,8 @@
  * T3 An ordered queue offers one event of a subject at a time, retries included; the event keeps its place at the
  *    broker.
  * T4 A message that goes back untried is noted, so that its delivery does not count as an attempt: before it is given
- *    back, or when the connection is lost.
+ *    back, or when the connection is lost. An attempt that failed counts, also when its retry was not stored in time; a
+ *    death that was not stored in time is repeated.
  * T5 An ordered queue gets its messages back all at once, by the end of the channel. A quorum queue delivers again in
  *    the order in which messages came back, and it takes back those on their way to a cancelled consumer before those
  *    that the consumer gives back, so an ordered consumer cancels nothing.
@@ -287,14 +288,17 @@ export class Taker implements BrokerConsumer, ConnectionUser {
       case 'back':
         this.#back(item);
         return this.#backs;
-      case 'dead':
-        item.history = withEntry(item.history, { at: now().toISOString(), error: verdict.error });
-        await afterlife.bury({ ...item, verdict, alive });
+      case 'dead': {
+        const history = withEntry(item.history, { at: now().toISOString(), error: verdict.error });
+        await afterlife.bury({ ...item, history, verdict, alive });
         break;
+      }
       case 'retry':
+        // From here on the attempt has ended (T4), and a second verdict on it would find another number.
         item.history = withEntry(item.history, { at: now().toISOString(), error: verdict.error });
+        item.attempt += 1;
         if (ordered) return this.#again(item, verdict.delayMs);
-        await afterlife.retry({ ...item, delayMs: verdict.delayMs, alive });
+        await afterlife.retry({ ...item, attempt, delayMs: verdict.delayMs, alive });
     }
     if (!this.#held.delete(item)) return;
     this.#acks?.add(item.arrival.message);
@@ -305,7 +309,6 @@ export class Taker implements BrokerConsumer, ConnectionUser {
 
   /** T3: retries in place, while later events of the subject wait behind it. */
   async #again(item: Item, delayMs: number): Promise<void> {
-    item.attempt += 1;
     item.offered = false;
     await this.#note([item]);
     if (this.#held.has(item) && !this.#draining) this.#offerLater(item, delayMs);
