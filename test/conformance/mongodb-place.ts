@@ -2,13 +2,11 @@
 import { dropDatabase } from '@anneal/store/mongodb/drop.ts';
 import { randomBytes } from 'node:crypto';
 import { databaseUrl, findMongodb } from '../backends/mongodb.ts';
+import { reportSkipped } from '../backends/missing.ts';
 
 const found = await findMongodb();
 const missing = 'missing' in found ? found.missing : undefined;
-if (missing !== undefined) {
-  process.stderr.write(`${missing}\n`);
-  if (process.env['CI'] === 'true') throw new Error(missing);
-}
+reportSkipped('the store on MongoDB', missing);
 const server = 'missing' in found ? undefined : found;
 
 const fresh = async () => {

@@ -8,13 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import { findRabbitmq, type RabbitmqServer } from '../backends/rabbitmq.ts';
+import { reportSkipped } from '../backends/missing.ts';
 
 const found = await findRabbitmq();
 const missing = 'missing' in found ? found.missing : undefined;
-if (missing !== undefined) {
-  if (process.env['CI'] === 'true') throw new Error(missing);
-  process.stdout.write(`Skipped: the bus on RabbitMQ. ${missing}\n`);
-}
+reportSkipped('the bus on RabbitMQ', missing);
 const server = found as RabbitmqServer;
 
 /** Names that only one test uses. */

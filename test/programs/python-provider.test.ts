@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vit
 import { installFromPypi, requirementsOf } from '../backends/pypi.ts';
 import { findRabbitmq } from '../backends/rabbitmq.ts';
 import { bundle, deleted, settled, startServer, type TestServer, repository } from '../e2e/server.ts';
+import { skipWithout } from '../backends/missing.ts';
 
 const example = join(repository, 'examples', 'python-provider');
 
@@ -51,10 +52,7 @@ describe('the example provider in Python', () => {
     for (const close of closers.toReversed()) await close();
   });
 
-  const check = (context: TestContext): void => {
-    if (missing !== undefined && process.env['CI'] !== 'true') context.skip(missing);
-    expect(missing).toBeUndefined();
-  };
+  const check = (context: TestContext): void => skipWithout(context, missing);
 
   it('serves its type: creates, updates in place, replaces, reports drift, and deletes', async (context) => {
     check(context);

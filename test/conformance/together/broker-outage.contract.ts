@@ -17,6 +17,7 @@ import { freeLocalPort } from '../../backends/free-port.ts';
 import { findNats } from '../../backends/nats.ts';
 import { findRabbitmq } from '../../backends/rabbitmq.ts';
 import { ownEnvironment, repository } from '../../e2e/server.ts';
+import { reportSkipped } from '../../backends/missing.ts';
 
 const brokers: readonly (readonly [string, FindBackend])[] = [
   ['RabbitMQ', findRabbitmq],
@@ -27,10 +28,7 @@ const soonMs = 8_000;
 
 for (const [name, find] of brokers) {
   const found = await find();
-  if ('missing' in found) {
-    process.stderr.write(`${found.missing}\n`);
-    if (process.env['CI'] === 'true') throw new Error(found.missing);
-  }
+  if ('missing' in found) reportSkipped(`a gateway whose ${name} is killed`, found.missing);
   const server = 'missing' in found ? undefined : found;
   describe.skipIf(server?.mayBeKilled !== true)(`a gateway whose ${name} is killed`, () => {
     let data: string;

@@ -14,10 +14,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freeLocalPort } from '../../backends/free-port.ts';
 import { databaseUrl, findMongodb } from '../../backends/mongodb.ts';
 import { findNats } from '../../backends/nats.ts';
+import { reportSkipped } from '../../backends/missing.ts';
 
 const [database, broker] = await Promise.all([findMongodb(), findNats()]);
 const backends = 'missing' in database || 'missing' in broker ? undefined : { database, broker };
-if (!backends && process.env['CI'] === 'true') throw new Error('a database and a broker are needed');
+for (const found of [database, broker]) {
+  if ('missing' in found) reportSkipped('a gateway whose database is killed', found.missing);
+}
 
 /** Two seconds on a quiet machine; the operations themselves wait 15 s for the database. */
 const soonMs = 6_000;
