@@ -25,6 +25,8 @@ export interface TestServer {
   /** Data folders of the broker and the database that the test started. */
   readonly backends: readonly string[];
   readonly url: string;
+  /** The store of the server, for what only a version before could have written. Open it while the server is down. */
+  readonly storeUrl: string;
   readonly client: Client;
   /** Password of the administrator. */
   readonly password: string;
@@ -174,6 +176,7 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
     data,
     backends: backends?.folders ?? [],
     url,
+    storeUrl: flags[flags.indexOf('--store') + 1 || flags.length] ?? `sqlite:${join(data, 'store.db')}`,
     get client() {
       if (!client) throw new Error('the server has not been started');
       return client;

@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { describedCommands } from '@anneal/cli/completion/described.ts';
 import type { Why } from '@anneal/client/why.ts';
 import { openConfigurationCollections } from '@anneal/configuration/collections.ts';
@@ -127,7 +126,7 @@ resources:
   await conditionReason('Suspended');
   await server.kill();
   // As the version before left it.
-  const store = await openStore({ url: `sqlite:${join(server.data, 'store.db')}` });
+  const store = await openStore({ url: server.storeUrl });
   const { hosts } = await openConfigurationCollections(store);
   const asleep = (await hosts.find({ where: { status: 'silent' } })).find(({ name }) => name === 'box11');
   if (!asleep) throw new Error('the host is not in the store');
