@@ -9,7 +9,7 @@
  * It uses the server's own reader, so a text that the server accepts never lacks its files.
  */
 import { AnnealError, type Mistake, hasCode } from '@anneal/contracts/errors.ts';
-import { Mistakes } from '@anneal/hot/syntax/mistakes.ts';
+import { Mistakes } from '@anneal/hot/mistakes.ts';
 import type { YamlNode } from '@anneal/python/yaml/node.ts';
 import { parse } from '@anneal/hot/syntax/parse.ts';
 import type { TemplateBundle } from './stacks.ts';

@@ -152,3 +152,6 @@ function clockText(now: () => Date): () => string {
     return text;
   };
 }
+
+/** The address to which the answer of a question goes, when another service than the one that was asked answers. */
+export const askedSchema = z.object({ id: z.string(), replyto: z.string() });

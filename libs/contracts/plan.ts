@@ -170,7 +170,7 @@ export const planRollingSchema = z.object({
 });
 export type PlanRolling = z.infer<typeof planRollingSchema>;
 
-/** Names among those that a nested stack has used that are no single source: see `libs/hot/nested/sources.ts`. */
+/** Names among those that a nested stack has used that are no single source: see `libs/hot/tree/sources.ts`. */
 export const usedNames = {
   /** It is not known yet what the stack will read. */
   everything: 'everything',

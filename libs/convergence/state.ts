@@ -6,7 +6,7 @@
  */
 import type { Plan } from '@anneal/contracts/plan.ts';
 import { goesToNothing, type ResourceDocument, type StackDocument } from './documents.ts';
-import { weigh, weightAdded } from './resources/size.ts';
+import { weigh, weightAdded } from './size.ts';
 
 /**
  * The nodes of a traversal that are worked on in the order of requirements: update nodes, by name, or in a visit, by id.

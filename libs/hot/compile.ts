@@ -7,16 +7,16 @@ import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { Environment } from './environment/environment.ts';
-import { type Front, readFront } from './compile/prepare.ts';
+import { type Front, readFront } from './tree/prepare.ts';
 import { defaultDepth, defaultResources } from './limits.ts';
-import { Mistakes } from './syntax/mistakes.ts';
-import { UsedSources } from './nested/sources.ts';
+import { Mistakes } from './mistakes.ts';
+import { UsedSources } from './tree/sources.ts';
 import { templateJson } from './syntax/template.ts';
 import { compileStack } from './compile/stack.ts';
-import { StackScope } from './compile/stack-scope.ts';
-import type { Body } from './compile/tree.ts';
+import { StackScope } from './tree/stack-scope.ts';
+import type { Body } from './tree/tree.ts';
 import { withinWork, EvaluationWork } from './evaluate/work.ts';
-import type { CompileParameters } from './compile/parameters.ts';
+import type { CompileParameters } from './tree/compile-parameters.ts';
 
 /** A plan, or every mistake that was found. */
 export type CompileResult =

@@ -4,7 +4,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression, PlanSource } from '@anneal/contracts/plan.ts';
 import { type Scope, type TemplateFunction, Wrong, WrongForm } from './functions/function.ts';
 import { functions } from './functions/table.ts';
-import { join } from './syntax/mistakes.ts';
+import { join } from './mistakes.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
 import { mapCall, mapOfPairs, numberCall, plain } from '@anneal/python/values/exact.ts';
 import { fromText } from '@anneal/python/values/number.ts';

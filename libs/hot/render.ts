@@ -6,16 +6,16 @@ import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Expression, PlanResource } from '@anneal/contracts/plan.ts';
 import { compileBody } from './compile.ts';
-import type { CompileParameters } from './compile/parameters.ts';
+import type { CompileParameters } from './tree/compile-parameters.ts';
 import { evaluateParts, type Scope } from './evaluate.ts';
-import { readFront } from './compile/prepare.ts';
-import { Mistakes } from './syntax/mistakes.ts';
+import { readFront } from './tree/prepare.ts';
+import { Mistakes } from './mistakes.ts';
 import { withinWork, EvaluationWork } from './evaluate/work.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
 import { entriesOf } from '@anneal/python/values/record.ts';
 import { resolveProperties } from './resources/properties.ts';
-import type { Body } from './compile/tree.ts';
+import type { Body } from './tree/tree.ts';
 import { type PartialValue, unknown } from './evaluate/unknown.ts';
 
 /** Marks an unknown value at its position. The rest of a list or a map is present. */

@@ -3,16 +3,16 @@ import { createRequire } from 'node:module';
 import pc from 'picocolors';
 import stringWidth from 'string-width';
 import type { stringify } from 'yaml';
-import { createProgramOutput, withoutControls, type OutputStream } from './print/program-output.ts';
-import { wrapProse, wrapWords } from './print/fit.ts';
-import { renderTable, type Cell } from './print/table.ts';
+import { createProgramOutput, withoutControls, type OutputStream } from './terminal/program-output.ts';
+import { wrapProse, wrapWords } from './terminal/fit.ts';
+import { renderTable, type Cell } from './terminal/table.ts';
 
 const load = createRequire(import.meta.url);
 
 export type Format = 'table' | 'json' | 'yaml';
 export type Colors = ReturnType<typeof pc.createColors>;
 
-/** How `-o` and `--jq` change what a command prints; see `command/format.ts`. */
+/** How `-o` and `--jq` change what a command prints; see `options/format.ts`. */
 export interface PrintedView {
   /** Every column and every value in full. */
   readonly wide?: boolean;

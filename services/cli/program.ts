@@ -3,7 +3,7 @@
  * of its noun; the help shows the others from `completion/commands.jsonl`, which `npm run docs` writes.
  */
 import { Command, Help, type Option } from '@commander-js/extra-typings';
-import { exampleText } from './command/example.ts';
+import { exampleText } from './options/example.ts';
 import { describedCommands } from './completion/described.ts';
 import type { CommandTree } from './completion/tree.ts';
 import type { CliContext } from './context.ts';
@@ -36,7 +36,7 @@ export async function buildProgram(
 
 /** The options of every command with `--output`. */
 async function addFormats(program: Command, { output }: CliContext): Promise<void> {
-  const { addViews, applyView } = await import('./command/format.ts');
+  const { addViews, applyView } = await import('./options/format.ts');
   addViews(program);
   program.hook('preAction', (_, command) => applyView(command, output));
 }

@@ -1,7 +1,7 @@
 /** Prints an error of a command, and decides the exit status. Loaded only for an error. */
 import { basename } from 'node:path';
 import { AnnealError, errorTable, type ErrorCode } from '@anneal/contracts/errors.ts';
-import { fileFailure } from './command/files.ts';
+import { fileFailure } from './options/files.ts';
 import type { Noun } from './completion/complete.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes, StackFailed } from './exit.ts';

@@ -21,11 +21,11 @@ import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { RunContext } from './deployments/runs/run-context.ts';
 import { change } from '@anneal/store/change.ts';
 import { unwaitedKey, type ConfigurationResource, type DeploymentState } from './collections.ts';
-import { hostIdOf } from './deployments/derive.ts';
+import { hostIdOf } from './configs/derive.ts';
 import { finishRun, withdraw, type Ending } from './deployments/runs/run.ts';
 import { recalledEnding } from './deployments/runs/recall.ts';
 import { isClaimed } from './queues/queue.ts';
-import { mayBegin } from './queues/set-aside.ts';
+import { mayBegin } from './deployments/runs/set-aside.ts';
 
 const replacedRun = (name: string): AnnealError =>
   new AnnealError('Superseded', `A newer version of the stack replaces ${name}, so its run was stopped.`);

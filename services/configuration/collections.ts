@@ -10,7 +10,7 @@ import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import { StoredContents, type WithContents } from './contents/stored-contents.ts';
 import { every, wholeDocuments } from './contents/with-contents.ts';
-import type { StoredConfig } from './deployments/derive.ts';
+import type { StoredConfig } from './configs/derive.ts';
 
 export interface QueueDocument extends Document {
   readonly project: string;

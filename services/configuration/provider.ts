@@ -13,9 +13,9 @@ import { redaction } from '@anneal/runtime/secrets/redact.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { DeploymentState, ConfigurationResource } from './collections.ts';
 import { adoptedState } from './deployments/adopted.ts';
-import { digestOf, hostIdOf, replacedBy } from './deployments/derive.ts';
+import { digestOf, hostIdOf, replacedBy } from './configs/derive.ts';
 import { cancelledFailure, endReplaced } from './cancel.ts';
-import { configOf } from './configs/made-config.ts';
+import { configOf } from './deployments/made-config.ts';
 import {
   afterThoseBefore,
   restingState,

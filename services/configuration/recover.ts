@@ -5,7 +5,7 @@ import { abandonRuns, carryOut, settleDependents } from './deployments/runs/run.
 import { armSweep } from './deployments/runs/due.ts';
 import { flushOutbox } from '@anneal/runtime/work/outbox.ts';
 import { forgetHost } from './hosts/host.ts';
-import { handlePosted, type HostMessageContext } from './hosts/message.ts';
+import { handlePosted, type HostMessageContext } from './deployments/answers/message.ts';
 
 export async function recover(context: HostMessageContext): Promise<void> {
   const { collections, service } = context;

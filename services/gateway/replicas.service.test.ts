@@ -1,5 +1,5 @@
-import type { ReplicaDocument } from '@anneal/runtime/observe/replica.ts';
-import { openReplicas } from '@anneal/runtime/observe/replica.ts';
+import type { ReplicaDocument } from '@anneal/runtime/service/replica.ts';
+import { openReplicas } from '@anneal/runtime/service/replica.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * The processes of this server, as their signs of life show them (`libs/runtime/observe/replica.ts`).
+ * The processes of this server, as their signs of life show them (`libs/runtime/service/replica.ts`).
  *
  * W1 A process is silent when its document has not changed for 15 seconds by the clock of this gateway. Clocks of
  *    machines are never compared.
@@ -7,7 +7,7 @@
  * W3 The document of a process that was silent for five minutes is removed, unless the process has written since.
  */
 import type { ServiceName } from '@anneal/contracts/queues.ts';
-import type { ReplicaDocument } from '@anneal/runtime/observe/replica.ts';
+import type { ReplicaDocument } from '@anneal/runtime/service/replica.ts';
 import type { Collection } from '@anneal/store/port.ts';
 
 const lookMs = 2_000;

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { defaultRequestBytes } from '@anneal/hot/limits.ts';
 import { defineSettings, listIn } from '@anneal/runtime/service/settings.ts';
 import { z } from 'zod';
-import { auditLevels } from './http/audit.ts';
+import { auditLevels } from './identity/audit.ts';
 import { mappedRoles } from './identity/oidc/claims.ts';
 
 const whole = (fallback: number, least: number, most: number) =>

@@ -40,7 +40,7 @@ import { queueSubscriptionRoutes } from './subscriptions/queue-subscriptions.ts'
 import { storedTypes } from './events/event-types.ts';
 import type { NotificationQuotas } from './quotas.ts';
 import type { notificationSettings } from './settings.ts';
-import { noMailServer } from './sinks/open-sink.ts';
+import { noMailServer } from './delivery/open-sink.ts';
 import { readSinkAddress, shownAddress, type SinkAddress } from './sinks/sink-address.ts';
 import { removeSubscription } from './subscriptions/remove-subscription.ts';
 import {
@@ -52,7 +52,7 @@ import {
   viewOf,
   type SubscriptionDocument,
   type Subscriptions,
-} from './subscriptions/subscriptions.ts';
+} from './documents/subscription.ts';
 
 const latestShown = 100;
 const mostCounted = 1000;

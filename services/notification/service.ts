@@ -10,10 +10,10 @@ import { openDispatch } from './subscriptions/dispatch.ts';
 import { SubscriptionRequests } from './requests.ts';
 import { storedTypes } from './events/event-types.ts';
 import { openMeasuring } from './measuring/measuring.ts';
-import { mailRoutes } from './sinks/mail-requests.ts';
+import { mailRoutes } from './subscriptions/mail-requests.ts';
 import { openNotificationQuotas } from './quotas.ts';
 import { notificationSettings } from './settings.ts';
-import { openSubscriptions } from './subscriptions/subscriptions.ts';
+import { openSubscriptions } from './documents/subscription.ts';
 
 const stopMs = 5_000;
 

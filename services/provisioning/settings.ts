@@ -2,7 +2,7 @@ import { defineSettings, listIn } from '@anneal/runtime/service/settings.ts';
 import { eraseModes } from '@anneal/contracts/calls/provisioning.ts';
 import { z } from 'zod';
 import type { SlotLimits } from './nodes/slots/admission.ts';
-import { normalTrust, trustProblem } from './redfish/trust.ts';
+import { normalTrust, trustProblem } from './documents/trust.ts';
 
 const seconds = (fallback: number) => z.coerce.number().positive().max(86_400).default(fallback);
 

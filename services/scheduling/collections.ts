@@ -7,16 +7,22 @@ import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import { scalingGroupTypes } from '@anneal/hot/groups/kind.ts';
 import type { Collection, Document, IndexDefinition, Store } from '@anneal/store/port.ts';
 import type { EventRun, EventShelf } from './events/event-runs.ts';
-import type { JournalDocument } from './shard/journal.ts';
-import type { RevisionDocument } from './read/revisions.ts';
-import type { SnapshotCollections, SnapshotDocument, SnapshotSize } from './read/snapshots.ts';
-import { readable, type WorkDocument } from './provider/document.ts';
-import type { WorkflowDocument } from './workflows/definitions.ts';
-import type { AdHocDocument, WorkflowEnvironmentDocument } from './workflows/library.ts';
-import type { CronDocument } from './workflows/triggers/cron-triggers.ts';
-import type { TriggerDocument } from './workflows/triggers/event-triggers.ts';
-import type { HeldDocument } from './limiter/held-document.ts';
-import type { LossDocument } from './lost/loss-document.ts';
+import type { JournalDocument } from './documents/journal.ts';
+import type { RevisionDocument } from './documents/revisions.ts';
+import type { SnapshotCollections, SnapshotDocument, SnapshotSize } from './documents/snapshots.ts';
+import { readable, type WorkDocument } from './documents/work.ts';
+import type {
+  AdHocDocument,
+  CronDocument,
+  TriggerDocument,
+  WorkflowDocument,
+  WorkflowEnvironmentDocument,
+} from './documents/workflows.ts';
+import type { HeldDocument } from './documents/held.ts';
+import type { LossDocument } from './documents/loss.ts';
+
+/** The key of a stack name, which is unique among the live stacks of a project. */
+export const liveName = (project: string, name: string): string => `${project}/${name}`;
 
 export interface ShardsDocument extends Document {
   readonly count: number;

@@ -12,9 +12,9 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { sweepEvery } from '@anneal/runtime/work/sweeps.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
 import type { SchedulingCollections } from './collections.ts';
-import { fromKept } from './nested/kept.ts';
-import type { RevisionDocument } from './read/revisions.ts';
-import type { SnapshotDocument } from './read/snapshots.ts';
+import { fromKept } from './groups/kept.ts';
+import type { RevisionDocument } from './documents/revisions.ts';
+import type { SnapshotDocument } from './documents/snapshots.ts';
 
 const page = 200;
 const mostAtOnce = 500;

@@ -29,11 +29,11 @@ import {
   stackWhy,
 } from '@anneal/contracts/calls/scheduling.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import type { StackPreview } from './read/preview.ts';
-import type { ProviderDirectory } from './shard/providers.ts';
+import type { StackPreview } from './nested/preview.ts';
+import type { ProviderDirectory } from './providers.ts';
 import type { GroupReading } from './read/groups.ts';
 import type { StackReading } from './read/reading.ts';
-import type { Shards } from './shards/shards.ts';
+import type { Shards } from './shard-map/shards.ts';
 import type { createOverview } from './read/overview.ts';
 import type { createWhy } from './read/why.ts';
 

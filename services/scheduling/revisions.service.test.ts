@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stackAct, stackRevisionList, stackRevisionShow } from '@anneal/contracts/calls/scheduling.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
-import { revisionView, type RevisionDocument } from './read/revisions.ts';
+import { revisionView, type RevisionDocument } from './documents/revisions.ts';
 import { literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 
 let harness: Harness;

@@ -5,10 +5,10 @@ import { charactersUncut, writeJson } from '@anneal/contracts/slices/json-slices
 import type { Plan, PlanParameter } from '@anneal/contracts/plan.ts';
 import type { CompileAnswer, TemplateCheck } from '@anneal/contracts/calls/templating.ts';
 import { compile, type CompileResult } from '@anneal/hot/compile.ts';
-import type { CompileParameters } from '@anneal/hot/compile/parameters.ts';
-import { withDigests } from '@anneal/hot/compile/entry-digest.ts';
-import { compileNested, type CompileNested } from '@anneal/hot/nested/compile-nested.ts';
-import { sourcesOf } from '@anneal/hot/nested/sources.ts';
+import type { CompileParameters } from '@anneal/hot/tree/compile-parameters.ts';
+import { withDigests } from '@anneal/hot/tree/entry-digest.ts';
+import { compileNested, type CompileNested } from '@anneal/hot/compile-nested.ts';
+import { sourcesOf } from '@anneal/hot/tree/sources.ts';
 import { keystoneTypes } from '@anneal/hot/types/openstack/keystone.ts';
 import { outline, type Outline } from '@anneal/hot/tooling/outline.ts';
 import { replaceHidden, validate } from '@anneal/hot/validate.ts';

@@ -5,9 +5,9 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { CompileAnswer, CompileNestedQuestion } from '@anneal/contracts/calls/templating.ts';
-import type { CompileNested } from '@anneal/hot/nested/compile-nested.ts';
-import { readStoredJson } from '@anneal/python/values/json-text.ts';
-import { TemplateLibrary } from '@anneal/hot/nested/library.ts';
+import type { CompileNested } from '@anneal/hot/compile-nested.ts';
+import { readStoredJson } from '@anneal/python/yaml/json-text.ts';
+import { TemplateLibrary } from '@anneal/hot/tree/library.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readPlan, type Rules, type Sources } from './question.ts';

@@ -6,8 +6,8 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { CompileQuestion } from '@anneal/contracts/calls/templating.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Blobs } from '@anneal/store/port.ts';
-import { readStoredJson } from '@anneal/python/values/json-text.ts';
-import type { CompileParameters } from '@anneal/hot/compile/parameters.ts';
+import { readStoredJson } from '@anneal/python/yaml/json-text.ts';
+import type { CompileParameters } from '@anneal/hot/tree/compile-parameters.ts';
 
 export interface Sources {
   readonly blobs: Pick<Blobs, 'getText'>;

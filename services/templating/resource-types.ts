@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { ProviderAnnouncement } from '@anneal/contracts/resource.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import { servedTypes } from '@anneal/hot/types/served.ts';
+import { servedTypes } from '@anneal/hot/served.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 
 interface ProviderDocument extends Document {

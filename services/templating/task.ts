@@ -3,7 +3,7 @@
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { CompileNestedQuestion, CompileQuestion, ValidateQuestion } from '@anneal/contracts/calls/templating.ts';
-import { TemplateLibrary } from '@anneal/hot/nested/library.ts';
+import { TemplateLibrary } from '@anneal/hot/tree/library.ts';
 import type { EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import {
   checkTemplate,

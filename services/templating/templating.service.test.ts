@@ -15,7 +15,7 @@ import {
   templateCompileNested,
   templateValidate,
 } from '@anneal/contracts/calls/templating.ts';
-import { sourcesDiffer, type NestedSources } from '@anneal/hot/nested/sources.ts';
+import { sourcesDiffer, type NestedSources } from '@anneal/hot/tree/sources.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';

@@ -4,7 +4,7 @@ import { stackCreate, stackDelete, stackShow, stackUpdate } from '@anneal/contra
 import type { CompileAnswer } from '@anneal/contracts/calls/templating.ts';
 import { writeJson } from '@anneal/contracts/slices/json-slices.ts';
 import { compile } from '@anneal/hot/compile.ts';
-import { withDigests } from '@anneal/hot/compile/entry-digest.ts';
+import { withDigests } from '@anneal/hot/tree/entry-digest.ts';
 import { schedulingTypes } from '@anneal/hot/types/scheduling.ts';
 import { v7 } from 'uuid';
 import type { Counts } from './counted.ts';

@@ -4,9 +4,9 @@
  * package `yaml`.
  */
 import { compile } from '@anneal/hot/compile.ts';
-import type { CompileParameters } from '@anneal/hot/compile/parameters.ts';
+import type { CompileParameters } from '@anneal/hot/tree/compile-parameters.ts';
 import { evaluate } from '@anneal/hot/evaluate.ts';
-import { Mistakes } from '@anneal/hot/syntax/mistakes.ts';
+import { Mistakes } from '@anneal/hot/mistakes.ts';
 import { parse } from '@anneal/hot/syntax/parse.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { provisioningTypes } from '@anneal/hot/types/provisioning.ts';

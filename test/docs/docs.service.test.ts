@@ -27,7 +27,7 @@ const written = pages.filter((page) => !page.startsWith(join('docs', 'reference'
 const settings = new Set(textOf(join('docs', 'reference', 'settings.md')).match(/ANNEAL_[A-Z_]+/g));
 /** The variables of the programs of a host with only a shell. */
 const shellNames = new Set(
-  globSync('services/gateway/shell/sh/*.sh', { cwd: root }).flatMap(
+  globSync('services/gateway/scripts/sh/*.sh', { cwd: root }).flatMap(
     (file) => textOf(file).match(/ANNEAL_[A-Z_]+/g) ?? [],
   ),
 );

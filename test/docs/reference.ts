@@ -13,7 +13,7 @@ import { page, table } from './markdown-table.ts';
 import type { SettingDefinitions } from '@anneal/runtime/service/settings.ts';
 import type { z } from 'zod';
 import { stepNames } from '@anneal/provisioning/nodes/plan/catalogue.ts';
-import { nodeTransitions, outcomeVerbs, stateFacts, steps } from '@anneal/provisioning/nodes/states/states.ts';
+import { nodeTransitions, outcomeVerbs, stateFacts, steps } from '@anneal/provisioning/documents/states.ts';
 
 export const errorsPage = (): string =>
   page(

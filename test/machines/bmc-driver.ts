@@ -1,6 +1,6 @@
 /** The tests of a driver of BMCs with a real BMC behind it, whatever its protocol. */
-import type { BmcMachine } from '@anneal/provisioning/nodes/bmc/port.ts';
-import type { Identity } from '@anneal/provisioning/nodes/bmc/identity.ts';
+import type { BmcMachine } from '@anneal/provisioning/bmc/port.ts';
+import type { Identity } from '@anneal/provisioning/documents/identity.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { expect, it } from 'vitest';
 

@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import { Faults } from '../faults.ts';
 import type { Certificate } from '../certificate.ts';
-import { labRoutes } from '../lab-routes.ts';
+import { labRoutes } from './lab-routes.ts';
 import type { LabMachine } from '../machine.ts';
 import { accountRoutes } from './account-routes.ts';
 import { bmcPath, root } from './endpoint.ts';

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { call, message } from '../define.ts';
 import { jsonObject } from '../json.ts';
+import { askedSchema } from '../envelope.ts';
 import { occasionSchema } from '../origin.ts';
 
 export const scalingReasons = ['signal', 'alarm', 'schedule', 'update', 'replacement', 'refresh', 'request'] as const;
@@ -47,9 +48,6 @@ export const scalingOutcomeSchema = z.object({
     .meta({ description: 'Seconds after which the same request may succeed; null when this is not known.' }),
 });
 export type ScalingOutcome = z.infer<typeof scalingOutcomeSchema>;
-
-/** The address to which the answer of a question goes, when another service than the one that was asked answers. */
-export const askedSchema = z.object({ id: z.string(), replyto: z.string() });
 
 export const victimOrders = ['oldest', 'newest', 'unhealthy'] as const;
 export type VictimOrder = (typeof victimOrders)[number];

@@ -20,7 +20,7 @@ import { isBeingMade, yieldsToUpdate } from '../resources/overtake.ts';
 import { canBecome, candidatesOf, choose } from '../resources/pick-incarnation.ts';
 import type { Graph, State } from '../state.ts';
 import type { Transaction } from '../transaction.ts';
-import { recall } from './recall.ts';
+import { recall } from '../node/recall.ts';
 import { resolvePlanned } from './resolve-planned.ts';
 
 const plannedOf = ({ plan }: State, name: string): PlanResource | undefined =>

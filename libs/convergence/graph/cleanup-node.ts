@@ -14,8 +14,8 @@
  * | Snapshot, and there is an object to save        | snapshot, if its type serves it; then deleted             |
  * | otherwise                                       | deleted                                                   |
  */
-import { mustStay } from './node.ts';
-import { dropWait, holdAt, hasPassed, markPassed } from '../hooks/wait.ts';
+import { mustStay } from '../node/node.ts';
+import { dropWait, holdAt, hasPassed, markPassed } from '../node/wait.ts';
 import { passThrough, send } from '../resources/incarnation.ts';
 import { isDisposable, yieldsToDeletion } from '../resources/overtake.ts';
 import { isNested, isUnrequested, type ResourceDocument } from '../documents.ts';

@@ -15,14 +15,14 @@ import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import { lookAhead, reviewAhead, visitAhead } from './ahead.ts';
 import { visitCleanup } from './cleanup-node.ts';
 import { finishIfDone } from '../traversal/finish.ts';
-import { markForDeletion } from './node.ts';
+import { markForDeletion } from '../node/node.ts';
 import { factsOf } from '../plan-facts.ts';
 import { isVisit, representative, type ResourceDocument } from '../documents.ts';
 import type { Tools } from '../protocol.ts';
 import type { Queue, State } from '../state.ts';
 import type { Transaction } from '../transaction.ts';
 import { visitUpdate } from './update-node.ts';
-import { visitNode } from '../traversal/visit.ts';
+import { visitNode } from './visit.ts';
 
 /** Visited nodes that cost as much as one changed document. Most visits find that nothing changed. */
 const visitsPerChange = 8;

@@ -2,7 +2,7 @@
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceDocument } from '../documents.ts';
 import type { Resolution } from '../protocol.ts';
-import { tooLargeToApply } from '../resources/size.ts';
+import { tooLargeToApply } from '../size.ts';
 import type { Graph } from '../state.ts';
 import type { Transaction } from '../transaction.ts';
 

@@ -1,8 +1,8 @@
 /** Existing objects: adopted from an abandoned stack, or external and only checked. */
 import { isObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
-import { failLeaf, refuseLeaf } from '../traversal/failure.ts';
-import { revisit } from '../graph/node.ts';
+import { failLeaf, refuseLeaf } from '../node/failure.ts';
+import { revisit } from '../node/node.ts';
 import { createIncarnation, passThrough, send, type ResolvedResource } from './incarnation.ts';
 import { isNested, type ResourceDocument } from '../documents.ts';
 import { changeResource, type Transaction } from '../transaction.ts';

@@ -1,8 +1,8 @@
 /** Retries of conflicts: a request that met other work on the same object is sent again, with growing delays. */
 import { errorTable } from '@anneal/contracts/errors.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
-import { attemptOf, failLeaf } from '../traversal/failure.ts';
-import { revisit } from '../graph/node.ts';
+import { attemptOf, failLeaf } from '../node/failure.ts';
+import { revisit } from '../node/node.ts';
 import type { PendingRequest, ResourceDocument } from '../documents.ts';
 import { addEffect, changeResource, type Transaction } from '../transaction.ts';
 

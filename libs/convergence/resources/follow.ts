@@ -10,7 +10,7 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 import { sameJson, type JsonObject } from '@anneal/contracts/json.ts';
 import { representative, type ResourceDocument } from '../documents.ts';
 import { answerParent } from '../nested.ts';
-import { tooLargeToApply } from './size.ts';
+import { tooLargeToApply } from '../size.ts';
 import { addEffect, changeResource, changeStack, type Transaction } from '../transaction.ts';
 
 /** To be called after `before` became `after`, with the failure of a nested stack that failed by itself. */

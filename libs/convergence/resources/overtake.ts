@@ -15,7 +15,7 @@
  * sent where the type announces `cancels`. Without it the work goes on, perhaps in the way of the replacement.
  */
 import type { PlanResource } from '@anneal/contracts/plan.ts';
-import { attemptOf } from '../traversal/failure.ts';
+import { attemptOf } from '../node/failure.ts';
 import { isNested, type ResourceDocument } from '../documents.ts';
 import { addEffect, changeResource, type Transaction } from '../transaction.ts';
 

@@ -1,8 +1,8 @@
 /** Operator actions on one resource: mark unhealthy, skip, clear or complete a hook. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { leafReason } from '../traversal/failure.ts';
-import { revisit } from '../graph/node.ts';
-import { clearHook, completeHook, heartbeat } from '../hooks/hook.ts';
+import { leafReason } from '../node/failure.ts';
+import { revisit } from '../node/node.ts';
+import { clearHook, completeHook, heartbeat } from './hook.ts';
 import { answerParent } from '../nested.ts';
 import type { Input } from '../protocol.ts';
 import { newestFirst, isNested, isUncreated, representative, type ResourceDocument } from '../documents.ts';

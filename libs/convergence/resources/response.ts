@@ -2,12 +2,12 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { triesAgain } from './backoff.ts';
-import { attemptOf, bounded, failLeaf } from '../traversal/failure.ts';
-import { failsInConsequence, seenBy } from '../graph/recall.ts';
-import { revisit } from '../graph/node.ts';
-import { holdAt } from '../hooks/wait.ts';
+import { attemptOf, bounded, failLeaf } from '../node/failure.ts';
+import { failsInConsequence, seenBy } from '../node/recall.ts';
+import { revisit } from '../node/node.ts';
+import { holdAt } from '../node/wait.ts';
 import { followAttributes, followCompleted } from './follow.ts';
-import { withinLimits } from './size.ts';
+import { withinLimits } from '../size.ts';
 import { isNested, type PendingRequest, type ResourceDocument } from '../documents.ts';
 import { announceResource, changeResource, removeResource, type Transaction } from '../transaction.ts';
 

@@ -113,7 +113,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'makes what is to wait for its place': {
     rule: 'C7',
-    file: 'graph/node.ts',
+    file: 'node/node.ts',
     from: "if (replacement !== 'delete_first') return false;",
     to: 'if (name) return false;',
   },
@@ -125,7 +125,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'knows no batch': {
     rule: 'C10',
-    file: 'graph/rolling.ts',
+    file: 'node/rolling.ts',
     from: 'batch.until === null && batch.members.length < roomFor(state.graph as Graph, rolling, exists)',
     to: 'true',
   },
@@ -143,7 +143,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'forgets what a failed update tried': {
     rule: 'the next update repairs a failed update',
-    file: 'traversal/failure.ts',
+    file: 'node/failure.ts',
     from: "if (request.action !== 'update') return attempted;",
     to: 'if (request.fence > 0) return attempted;',
   },

@@ -7,7 +7,7 @@ import { goesToNothing, isVisit, type Scaling, type StackAction, type StackDocum
 import { emptyPlan } from '../state.ts';
 import type { ScalingReport } from '../protocol.ts';
 import { addEffect, announceStack, changeStack, newId, type Transaction } from '../transaction.ts';
-import { dropWaits } from '../hooks/wait.ts';
+import { dropWaits } from '../node/wait.ts';
 
 const defaultTimeoutMinutes = 60;
 

@@ -3,13 +3,13 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 import { usedNames } from '@anneal/contracts/plan.ts';
 import type { ScalingReport } from '../protocol.ts';
 import { beginRollback, cancelTimers } from './begin.ts';
-import { failureReason } from './failure.ts';
+import { failureReason } from '../node/failure.ts';
 import { answerParent } from '../nested.ts';
-import { markForDeletion } from '../graph/node.ts';
+import { markForDeletion } from '../node/node.ts';
 import { factsOf } from '../plan-facts.ts';
 import { goesToNothing, isVisit, type Scaling, type StackAction } from '../documents.ts';
 import { addEffect, announceStack, changeStack, type Transaction } from '../transaction.ts';
-import { dropWaits } from '../hooks/wait.ts';
+import { dropWaits } from '../node/wait.ts';
 
 /**
  * Ends the traversal when nothing is left to do, or, after a failure, when nothing is in flight any more. True when

@@ -1,10 +1,10 @@
 /** Actions that begin or end a traversal. `transitions.ts` decides whether each has an effect. */
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { begin, beginRollback } from './begin.ts';
-import { attemptOf, failLeaf } from './failure.ts';
+import { attemptOf, failLeaf } from '../node/failure.ts';
 import { endTraversal, fail } from './finish.ts';
-import { recallAll } from '../graph/recall.ts';
-import { revisit } from '../graph/node.ts';
+import { recallAll } from '../node/recall.ts';
+import { revisit } from '../node/node.ts';
 import type { Input } from '../protocol.ts';
 import { isNested, isWarm, type StackDocument } from '../documents.ts';
 import { emptyPlan } from '../state.ts';

@@ -3,7 +3,7 @@
  * both have. Functions that only CloudFormation has (`Fn::Select`, `Fn::FindInMap` …) keep their names.
  */
 import type { PlanSource } from '@anneal/contracts/plan.ts';
-import { type Mistakes, nearestName } from '../syntax/mistakes.ts';
+import { type Mistakes, nearestName } from '../mistakes.ts';
 import { type MappingEntry, isNull, kindOfNode, type MapNode, type YamlNode } from '@anneal/python/yaml/node.ts';
 import { parametersOf } from './parameters.ts';
 

@@ -1,5 +1,5 @@
 /** Converts a parameter in CloudFormation's form to one in HOT's. */
-import { type Mistakes, nearestName } from '../syntax/mistakes.ts';
+import { type Mistakes, nearestName } from '../mistakes.ts';
 import { type MappingEntry, type YamlNode } from '@anneal/python/yaml/node.ts';
 
 const types: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 /** The `outputs` section. */
 import type { PlanOutput } from '@anneal/contracts/plan.ts';
-import type { Build } from '../syntax/build.ts';
-import { join, type Mistakes, nearestName } from '../syntax/mistakes.ts';
+import type { Build } from '../expressions/build.ts';
+import { join, type Mistakes, nearestName } from '../mistakes.ts';
 import { type MappingEntry, isNull } from '@anneal/python/yaml/node.ts';
 import { checkReference, type ResourceContext } from '../resources/resource-context.ts';
 import type { Version } from '../syntax/version.ts';

@@ -2,13 +2,13 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Plan, PlanParameter, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import { Build } from '../syntax/build.ts';
+import { Build } from '../expressions/build.ts';
 import { findCycles } from './cycle.ts';
 import { bySetting } from '../limits.ts';
-import { join, type Mistakes } from '../syntax/mistakes.ts';
+import { join, type Mistakes } from '../mistakes.ts';
 import { describeResources, refuseWrongPolicies, withReads } from '../nested/describe.ts';
 import { expandNested } from '../nested/expand.ts';
-import type { NestedTemplate } from '../nested/library.ts';
+import type { NestedTemplate } from '../tree/library.ts';
 import { type MappingEntry, toRecord } from '@anneal/python/yaml/node.ts';
 import { plain } from '@anneal/python/values/exact.ts';
 import { compileOutput } from './output.ts';
@@ -17,7 +17,7 @@ import { compileResource, isEnabled } from '../resources/resource.ts';
 import type { ResourceContext } from '../resources/resource-context.ts';
 import { findType, type TypeContext } from '../resources/resource-type.ts';
 import { sectionEntries, sectionNode } from '../syntax/template.ts';
-import type { Body, NestedStack, ResolvedTypes, CompileInput } from './tree.ts';
+import type { Body, NestedStack, ResolvedTypes, CompileInput } from '../tree/tree.ts';
 
 /** Work charged for compiling one resource, in values. */
 const workAResource = 50;

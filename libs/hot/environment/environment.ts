@@ -4,7 +4,7 @@ import type { PlanSource } from '@anneal/contracts/plan.ts';
 import type { StackSink } from '@anneal/contracts/stack-sink.ts';
 import { joinEventSinks, readEventSinks } from './event-sinks.ts';
 import { ParameterMerge, type StrategyContext } from './merge-strategy.ts';
-import { type Mistakes, nearestName } from '../syntax/mistakes.ts';
+import { type Mistakes, nearestName } from '../mistakes.ts';
 import {
   type MappingEntry,
   isNull,

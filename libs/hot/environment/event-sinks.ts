@@ -2,7 +2,7 @@
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import type { PlanSource } from '@anneal/contracts/plan.ts';
 import { mostStackSinks, stackSinkSchema, type StackSink } from '@anneal/contracts/stack-sink.ts';
-import { nearestName, type Mistakes } from '../syntax/mistakes.ts';
+import { nearestName, type Mistakes } from '../mistakes.ts';
 
 const section = 'event_sinks';
 const types = [...stackSinkSchema.shape.type.values];

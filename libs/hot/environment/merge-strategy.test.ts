@@ -1,7 +1,7 @@
 /** Parameters of several environments, merged by the strategies that the environments name. */
 import type { Json } from '@anneal/contracts/json.ts';
 import { describe, expect, it } from 'vitest';
-import { Mistakes } from '../syntax/mistakes.ts';
+import { Mistakes } from '../mistakes.ts';
 import type { ParameterType } from '../parameters/parameter-schema.ts';
 import { readEnvironments } from './environment.ts';
 

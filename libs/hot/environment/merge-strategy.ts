@@ -4,7 +4,7 @@
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { PlanSource } from '@anneal/contracts/plan.ts';
-import { join, type Mistakes } from '../syntax/mistakes.ts';
+import { join, type Mistakes } from '../mistakes.ts';
 import {
   type MappingEntry,
   isNull,

@@ -15,7 +15,7 @@ import {
   replaceLostSchema,
 } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import { join, type Mistakes, nearestName } from '../syntax/mistakes.ts';
+import { join, type Mistakes, nearestName } from '../mistakes.ts';
 import {
   type MappingEntry,
   isNull,

@@ -2,7 +2,7 @@
  * The reason of a failed evaluation. It states apart what it quotes: a value of the template's data is masked where it
  * is hidden, and the words of the reason are always shown. A part counts as quoted unless the code says otherwise.
  */
-import { hiddenValue } from '../syntax/mistakes.ts';
+import { hiddenValue } from '../mistakes.ts';
 
 /** A reason with its quoted values, and the same reason without them. */
 export class Reason {

@@ -4,7 +4,7 @@
  * from one budget for a stack and all stacks nested in it. Work is counted, not timed, so that the same template always
  * ends the same way.
  */
-import type { Mistakes } from '../syntax/mistakes.ts';
+import type { Mistakes } from '../mistakes.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { bySetting, defaultEvaluation, limitSettings, type EvaluationLimits } from '../limits.ts';
 import type { PartialValue } from './unknown.ts';

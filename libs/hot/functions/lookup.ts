@@ -5,7 +5,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { isPlainObject, shown } from '@anneal/python/yaml/node.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { walk } from '../evaluate/attribute-path.ts';
-import { unknownParameter } from '../syntax/mistakes.ts';
+import { unknownParameter } from '../mistakes.ts';
 import { own, type TemplateFunction, unnoticed, wholeNumberArgument, wrong } from './function.ts';
 
 const getParam: TemplateFunction = {

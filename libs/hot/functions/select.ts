@@ -1,7 +1,7 @@
 /** Functions that the first versions took over from CloudFormation. Later versions refuse them by name. */
 import { stated, why } from '../evaluate/reason.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import { parseJsonText } from '@anneal/python/values/json-text.ts';
+import { parseJsonText } from '@anneal/python/yaml/json-text.ts';
 import { isPlainObject, kindOfValue, shown, toRecord } from '@anneal/python/yaml/node.ts';
 import { replaceText } from './text.ts';
 import { listArgument, type TemplateFunction, unnoticed, wholeNumberArgument, wrong } from './function.ts';

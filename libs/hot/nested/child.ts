@@ -5,9 +5,9 @@ import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import type { Environment } from '../environment/environment.ts';
 import type { ParameterSchema } from '../parameters/parameter-schema.ts';
 import type { StackIdentity } from '../parameters/pseudo.ts';
-import type { NestedScope } from '../compile/stack-scope.ts';
+import type { NestedScope } from '../tree/stack-scope.ts';
 import type { Template } from '../syntax/template.ts';
-import type { Body, CompileInput } from '../compile/tree.ts';
+import type { Body, CompileInput } from '../tree/tree.ts';
 
 /** A nested stack that is read, with the values of its parameters. */
 export interface Child {

@@ -5,12 +5,12 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { Environment } from '../environment/environment.ts';
-import { Mistakes } from '../syntax/mistakes.ts';
+import { Mistakes } from '../mistakes.ts';
 import { isPlainObject } from '@anneal/python/yaml/node.ts';
 import type { TypeRegistry } from '../environment/registry.ts';
 import { readTemplate, type Template } from '../syntax/template.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
-import type { TemplateLibrary } from './library.ts';
+import type { TemplateLibrary } from '../tree/library.ts';
 
 /** The templates and types among which a count finds what a template names. */
 export interface CountContext {

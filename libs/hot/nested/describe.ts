@@ -5,13 +5,13 @@ import type { Expression, Plan, PlanNested, PlanResource } from '@anneal/contrac
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { evaluate, type Scope, unknown } from '../evaluate.ts';
 import { lookupArguments } from '../evaluate/attribute-path.ts';
-import { bare } from '../compile/entry-digest.ts';
+import { bare } from '../tree/entry-digest.ts';
 import { groupKind, scalingGroupTypes } from '../groups/kind.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
 import { stackTypeOf } from '../types/stack-types.ts';
 import { countInFile, countInValues } from './count.ts';
 import { resolveProperties } from '../resources/properties.ts';
-import type { ResolvedTypes, CompileInput } from '../compile/tree.ts';
+import type { ResolvedTypes, CompileInput } from '../tree/tree.ts';
 import { holdsUnknown, type PartialValue } from '../evaluate/unknown.ts';
 
 /** How the stack of such a resource is made. Undefined for a type that a provider serves. */

@@ -8,10 +8,10 @@ import type { Expression, PlanParameter, PlanResource } from '@anneal/contracts/
 import { evaluateParts } from '../evaluate.ts';
 import { groupKind } from '../groups/kind.ts';
 import { tooDeep } from '../limits.ts';
-import { join, type MistakeDraft, Mistakes } from '../syntax/mistakes.ts';
-import { levelsOf } from '../compile/order.ts';
-import { StackScope } from '../compile/stack-scope.ts';
-import type { Body, NestedStack, ResolvedTypes, CompileInput } from '../compile/tree.ts';
+import { join, type MistakeDraft, Mistakes } from '../mistakes.ts';
+import { levelsOf } from '../tree/order.ts';
+import { StackScope } from '../tree/stack-scope.ts';
+import type { Body, NestedStack, ResolvedTypes, CompileInput } from '../tree/tree.ts';
 import { settledValue, unknown } from '../evaluate/unknown.ts';
 import type { Child } from './child.ts';
 import { groupChild } from './group.ts';

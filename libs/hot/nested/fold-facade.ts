@@ -5,7 +5,7 @@
  */
 import type { Expression, Plan, PlanParameter, PlanResource } from '@anneal/contracts/plan.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
-import type { FacadeParts } from '../compile/stack-scope.ts';
+import type { FacadeParts } from '../tree/stack-scope.ts';
 
 type Part = keyof FacadeParts;
 

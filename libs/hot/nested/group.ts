@@ -11,14 +11,14 @@ import { memberTemplate } from '../groups/member.ts';
 import { isUndecided, opened, openName } from '../groups/open.ts';
 import { scaledResource, scaledResourceTarget } from '../groups/scaling.ts';
 import { bySetting } from '../limits.ts';
-import { join, type Mistakes } from '../syntax/mistakes.ts';
+import { join, type Mistakes } from '../mistakes.ts';
 import { isPlainObject, type YamlNode, toRecord } from '@anneal/python/yaml/node.ts';
 import { resolveProperties } from '../resources/properties.ts';
 import { pseudoParameters } from '../parameters/pseudo.ts';
-import { referencesOf } from '../resources/references.ts';
-import type { NestedScope } from '../compile/stack-scope.ts';
+import { referencesOf } from '../tree/references.ts';
+import type { NestedScope } from '../tree/stack-scope.ts';
 import { readTemplate } from '../syntax/template.ts';
-import type { Body, CompileInput } from '../compile/tree.ts';
+import type { Body, CompileInput } from '../tree/tree.ts';
 import { type PartialValue, unknown } from '../evaluate/unknown.ts';
 import { type Child, childIdentity } from './child.ts';
 

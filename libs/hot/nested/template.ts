@@ -3,20 +3,20 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { evaluateParts } from '../evaluate.ts';
-import { asEntries } from '../compile/prepare.ts';
-import { join, type Mistakes } from '../syntax/mistakes.ts';
+import { asEntries } from '../tree/prepare.ts';
+import { join, type Mistakes } from '../mistakes.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
-import { resolveParameters } from '../parameters/parameters.ts';
+import { resolveParameters } from '../environment/resolve-parameters.ts';
 import { resolveProperties } from '../resources/properties.ts';
 import { pseudoParameters } from '../parameters/pseudo.ts';
 import type { Found } from '../environment/registry.ts';
-import type { NestedScope } from '../compile/stack-scope.ts';
-import type { Body, CompileInput } from '../compile/tree.ts';
+import type { NestedScope } from '../tree/stack-scope.ts';
+import type { Body, CompileInput } from '../tree/tree.ts';
 import { type PartialValue, unknown } from '../evaluate/unknown.ts';
 import { walk } from '../evaluate/attribute-path.ts';
 import { type Child, childIdentity } from './child.ts';
 import { readInside } from './inside.ts';
-import type { NestedTemplate } from './library.ts';
+import type { NestedTemplate } from '../tree/library.ts';
 import { passProperties } from './pass.ts';
 
 interface TemplateResource {

@@ -5,7 +5,7 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import { Reason, stated, why } from '../evaluate/reason.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
-import { parseJsonText } from '@anneal/python/values/json-text.ts';
+import { parseJsonText } from '@anneal/python/yaml/json-text.ts';
 import { wrongHints } from '../types/scheduler-hints.ts';
 
 const isIPv4 = (text: string): boolean =>

@@ -1,5 +1,5 @@
 /** The `parameter_groups` section: how clients group parameters for display. */
-import { type Mistakes, nearestName } from '../syntax/mistakes.ts';
+import { type Mistakes, nearestName } from '../mistakes.ts';
 import { isNull, type YamlNode, toJson } from '@anneal/python/yaml/node.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
 

@@ -3,7 +3,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { PlanSource } from '@anneal/contracts/plan.ts';
 import type { Constraint } from '@anneal/contracts/resource-type.ts';
 import { compilePattern } from './constraint.ts';
-import { join, type Mistakes, nearestName } from '../syntax/mistakes.ts';
+import { join, type Mistakes, nearestName } from '../mistakes.ts';
 import { isEmpty } from '../functions/function.ts';
 import { isNull, kindOfNode, type MapNode, type YamlNode, toExact, toJson } from '@anneal/python/yaml/node.ts';
 import { isFloat } from '@anneal/python/values/number.ts';

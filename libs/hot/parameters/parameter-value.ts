@@ -4,7 +4,7 @@ import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import type { Constraint } from '@anneal/contracts/resource-type.ts';
 import { type Reason, stated, why } from '../evaluate/reason.ts';
 import { checkConstraints, notAllowed } from './constraint.ts';
-import { parseJsonText } from '@anneal/python/values/json-text.ts';
+import { parseJsonText } from '@anneal/python/yaml/json-text.ts';
 import { exactNumber, isExact, numberOf } from '@anneal/python/values/number.ts';
 import { kindOfValue, type YamlNode, shown, toExact } from '@anneal/python/yaml/node.ts';
 import { pythonEqual, pythonText } from '@anneal/python/values/compare.ts';

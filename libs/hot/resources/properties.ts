@@ -6,7 +6,7 @@ import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-ty
 import { checkConstraints } from '../parameters/constraint.ts';
 import { type Reason, stated, why } from '../evaluate/reason.ts';
 import { evaluateParts, type Scope } from '../evaluate.ts';
-import { join, nearestName } from '../syntax/mistakes.ts';
+import { join, nearestName } from '../mistakes.ts';
 import { plain, plainParameter } from '@anneal/python/values/exact.ts';
 import { wholeNumberArgument } from '../functions/function.ts';
 import { isExact, isFloat, numberOf } from '@anneal/python/values/number.ts';

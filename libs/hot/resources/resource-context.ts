@@ -1,11 +1,11 @@
 /** Context in which a resource is compiled, and the check that its references exist. */
 import type { PlanSource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import type { Build, Reference } from '../syntax/build.ts';
+import type { Build, Reference } from '../expressions/build.ts';
 import type { Scope } from '../evaluate.ts';
-import { hiddenValue, listed, type Mistakes, nearestName } from '../syntax/mistakes.ts';
+import { hiddenValue, listed, type Mistakes, nearestName } from '../mistakes.ts';
 import type { MapNode } from '@anneal/python/yaml/node.ts';
-import type { NestedTemplate } from '../nested/library.ts';
+import type { NestedTemplate } from '../tree/library.ts';
 import type { Version } from '../syntax/version.ts';
 
 /** A resource as the template has it. */

@@ -1,6 +1,6 @@
 /** The keys that a resource may have, and the forms in which each may be written. */
 import { everyName } from '../functions/table.ts';
-import { join, nearestName } from '../syntax/mistakes.ts';
+import { join, nearestName } from '../mistakes.ts';
 import { isNull, type YamlNode } from '@anneal/python/yaml/node.ts';
 import type { ResourceContext, WrittenResource } from './resource-context.ts';
 

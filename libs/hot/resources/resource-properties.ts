@@ -1,7 +1,7 @@
 /** Checks the properties and the update policy of a resource against its type. */
 import type { Expression, PlanResource, PlanSource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import { join, nearestName } from '../syntax/mistakes.ts';
+import { join, nearestName } from '../mistakes.ts';
 import { type MappingEntry, isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { type PropertyMistake, resolveProperties } from './properties.ts';
 import type { ResourceContext, WrittenResource } from './resource-context.ts';

@@ -1,12 +1,12 @@
 /** Finds the type or template for a resource through the registry. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { Environment } from '../environment/environment.ts';
-import { join, listed, type Mistakes, nearestName } from '../syntax/mistakes.ts';
-import { checkFacade } from '../nested/facade.ts';
-import type { NestedTemplate } from '../nested/library.ts';
+import { join, listed, type Mistakes, nearestName } from '../mistakes.ts';
+import { checkFacade } from './facade.ts';
+import type { NestedTemplate } from '../tree/library.ts';
 import { type MappingEntry, isNull, kindOfNode } from '@anneal/python/yaml/node.ts';
 import type { Found } from '../environment/registry.ts';
-import type { TemplateTree } from '../compile/tree.ts';
+import type { TemplateTree } from '../tree/tree.ts';
 
 /** The registry and the types to search. */
 export interface TypeContext {

@@ -1,11 +1,11 @@
 /** Compiles one resource of the template to one of the plan. */
 import type { Expression, PlanResource, PlanSource } from '@anneal/contracts/plan.ts';
-import { type Build, type Place, vanished } from '../syntax/build.ts';
+import { type Build, type Place, vanished } from '../expressions/build.ts';
 import { evaluate, unknown } from '../evaluate.ts';
 import { lookUpFunction } from '../functions/table.ts';
-import { hiddenValue, join, listed, nearestName } from '../syntax/mistakes.ts';
+import { hiddenValue, join, listed, nearestName } from '../mistakes.ts';
 import { type MappingEntry, isNull, type MapNode, type YamlNode, toRecord } from '@anneal/python/yaml/node.ts';
-import { referencesOf } from './references.ts';
+import { referencesOf } from '../tree/references.ts';
 import { checkReference, type ResourceContext, type WrittenResource } from './resource-context.ts';
 import { checkForms, checkKeys, isFunction } from './resource-form.ts';
 import { checkProperties, checkUpdatePolicy } from './resource-properties.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Mistakes } from './mistakes.ts';
+import { Mistakes } from '../mistakes.ts';
 import { toJson } from '@anneal/python/yaml/node.ts';
 import { parse } from './parse.ts';
 

@@ -4,8 +4,8 @@
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import type { PlanSource } from '@anneal/contracts/plan.ts';
-import { readJsonText } from '@anneal/python/values/json-text.ts';
-import type { Mistakes } from './mistakes.ts';
+import { readJsonText } from '@anneal/python/yaml/json-text.ts';
+import type { Mistakes } from '../mistakes.ts';
 import { type MappingEntry, type YamlNode, nullNode } from '@anneal/python/yaml/node.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { exactEntries, keyText } from '@anneal/python/values/record.ts';

@@ -2,7 +2,7 @@
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanSource } from '@anneal/contracts/plan.ts';
 import { cfnVersions, normaliseCfn } from '../cfn/normalise.ts';
-import { type Mistakes, nearestName } from './mistakes.ts';
+import { type Mistakes, nearestName } from '../mistakes.ts';
 import {
   type MappingEntry,
   isNull,

@@ -8,7 +8,7 @@ import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../compile.ts';
-import type { CompileParameters } from '../compile/parameters.ts';
+import type { CompileParameters } from '../tree/compile-parameters.ts';
 import { examine } from '../tooling/inspect.ts';
 import { render } from '../render.ts';
 import { knownTypes } from '../types/known.ts';

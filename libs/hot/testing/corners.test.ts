@@ -1,6 +1,6 @@
 /** Corner cases of the language with the answers of Heat's engine: the value, or that there is a mistake. */
 import { describe, expect, it } from 'vitest';
-import { parseJsonText } from '@anneal/python/values/json-text.ts';
+import { parseJsonText } from '@anneal/python/yaml/json-text.ts';
 import { render, type RenderParameters } from '../render.ts';
 import { knownTypes } from '../types/known.ts';
 import { mistakesOf } from './types-and-compile.ts';

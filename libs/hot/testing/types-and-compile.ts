@@ -3,7 +3,7 @@ import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import { compile } from '../compile.ts';
-import type { CompileParameters } from '../compile/parameters.ts';
+import type { CompileParameters } from '../tree/compile-parameters.ts';
 import { evaluate, type Scope, type Unknown } from '../evaluate.ts';
 import { configurationTypes } from '../types/configuration.ts';
 import { provisioningTypes } from '../types/provisioning.ts';

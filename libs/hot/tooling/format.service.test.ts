@@ -4,7 +4,7 @@ import { array, assert, constantFrom, dictionary, letrec, oneof, property, strin
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { formatText } from './format.ts';
-import { Mistakes } from '../syntax/mistakes.ts';
+import { Mistakes } from '../mistakes.ts';
 import { type YamlNode, toExact } from '@anneal/python/yaml/node.ts';
 import { parse } from '../syntax/parse.ts';
 

@@ -1,12 +1,12 @@
 /** Examines a template without a server: parameters may lack values, and nested stacks are compiled. */
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import { compileBody } from '../compile.ts';
-import type { CompileParameters } from '../compile/parameters.ts';
-import { readFront } from '../compile/prepare.ts';
-import { Mistakes } from '../syntax/mistakes.ts';
+import type { CompileParameters } from '../tree/compile-parameters.ts';
+import { readFront } from '../tree/prepare.ts';
+import { Mistakes } from '../mistakes.ts';
 import { withinWork, EvaluationWork } from '../evaluate/work.ts';
 import { type Outline, outline } from './outline.ts';
-import type { Body } from '../compile/tree.ts';
+import type { Body } from '../tree/tree.ts';
 
 /** A template without mistakes, and its order of work. */
 export interface Examined {

@@ -1,6 +1,6 @@
 /** A plan seen as work: the order of creation, what runs in parallel, and the longest path. */
 import type { Plan } from '@anneal/contracts/plan.ts';
-import { levelsOf } from '../compile/order.ts';
+import { levelsOf } from '../tree/order.ts';
 
 /** The work of a plan. */
 export interface Outline {

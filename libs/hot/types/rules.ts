@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { type Reason, stated, why } from '../evaluate/reason.ts';
 import { wrongSizes } from '../groups/scaling.ts';
-import { Mistakes } from '../syntax/mistakes.ts';
+import { Mistakes } from '../mistakes.ts';
 import { readTemplate } from '../syntax/template.ts';
 import { isPlainObject } from '@anneal/python/yaml/node.ts';
 import { numberOf } from '@anneal/python/values/number.ts';

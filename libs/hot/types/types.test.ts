@@ -2,7 +2,7 @@ import { resourceTypeSchema, type ResourceType } from '@anneal/contracts/resourc
 import { describe, expect, it } from 'vitest';
 import { knownTypes } from './known.ts';
 import { provisioningTypes } from './provisioning.ts';
-import { builtInTypes } from './served.ts';
+import { builtInTypes } from '../served.ts';
 
 describe('the resource types', () => {
   const all = knownTypes;

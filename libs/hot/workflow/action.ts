@@ -1,6 +1,6 @@
 /** The actions that a task can name. A check names each input that an action does not have, or that has a wrong value. */
 import { hasSealedForm, isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { nearestName } from '../syntax/mistakes.ts';
+import { nearestName } from '../mistakes.ts';
 import { workflowActions, type ActionDefinition, type ActionInput, type ActionInputKind } from './action-catalogue.ts';
 import { hasExpression } from './expression.ts';
 

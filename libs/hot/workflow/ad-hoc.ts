@@ -3,7 +3,7 @@ import type { Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { AdHocAction } from '@anneal/contracts/workflow.ts';
 import { toJson } from '@anneal/python/yaml/node.ts';
-import { listed, Mistakes, nearestName } from '../syntax/mistakes.ts';
+import { listed, Mistakes, nearestName } from '../mistakes.ts';
 import { parse } from '../syntax/parse.ts';
 import { actionInputMistakes, insteadOf, workflowAction } from './action.ts';
 import { workflowActions, type ActionDefinition } from './action-catalogue.ts';

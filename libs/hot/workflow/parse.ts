@@ -12,7 +12,7 @@ import {
 } from '@anneal/contracts/workflow.ts';
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import { toJson } from '@anneal/python/yaml/node.ts';
-import { listed, Mistakes, nearestName } from '../syntax/mistakes.ts';
+import { listed, Mistakes, nearestName } from '../mistakes.ts';
 import { parse } from '../syntax/parse.ts';
 import { checkBase, readAdHocAction, type KnownActions } from './ad-hoc.ts';
 import { readInput } from './input.ts';

@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanSource } from '@anneal/contracts/plan.ts';
 import type { YamlNode } from '@anneal/python/yaml/node.ts';
-import { listed, nearestName, type Mistakes } from '../syntax/mistakes.ts';
+import { listed, nearestName, type Mistakes } from '../mistakes.ts';
 import { wrongExpression } from './expression.ts';
 
 /** A place in the document. */

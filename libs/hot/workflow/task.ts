@@ -1,7 +1,7 @@
 /** Reads one task of a workflow, with the defaults of all tasks. */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { WorkflowTask } from '@anneal/contracts/workflow.ts';
-import { nearestName } from '../syntax/mistakes.ts';
+import { nearestName } from '../mistakes.ts';
 import { checkInput, findAction, type KnownActions } from './ad-hoc.ts';
 import { workflowActions } from './action-catalogue.ts';
 import { readClause } from './clause.ts';

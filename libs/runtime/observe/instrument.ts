@@ -3,7 +3,7 @@ import type { Bus, ConsumeOptions, Handler } from '@anneal/bus/port.ts';
 import type { Mint } from '@anneal/contracts/envelope.ts';
 import { kindOf } from '@anneal/contracts/errors.ts';
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { StoreGate } from '../service/store-gate.ts';
+import type { StoreGate } from './store-gate.ts';
 import { traceHandling, traceparentFor } from './trace.ts';
 
 /** Every host has its own queues; in metrics they are combined into two. */

@@ -4,7 +4,7 @@ import { Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import type { Colors } from '../output.ts';
 import { formatAge, formatClock } from '@anneal/client/text/time.ts';
-import { exampleText, formatOption, positiveInteger } from './options.ts';
+import { exampleText, formatOption, positiveInteger } from '../options/options.ts';
 
 const paintState = (state: AlarmView['state'], colors: Colors): string =>
   state === 'alarm' ? colors.red(state) : state === 'ok' ? colors.green(state) : colors.yellow(state);

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { findDataFolder } from '../login.ts';
-import { exampleText } from './options.ts';
+import { exampleText } from '../options/options.ts';
 
 export function addBackupCommands(program: Command, context: CliContext): void {
   const { output, cwd, environment } = context;

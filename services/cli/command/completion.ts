@@ -2,7 +2,7 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { completionScript, shells } from '../completion/script.ts';
 import type { CliContext } from '../context.ts';
-import { exampleText } from './example.ts';
+import { exampleText } from '../options/example.ts';
 
 export function addCompletionCommands(program: Command, context: CliContext): void {
   program

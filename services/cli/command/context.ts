@@ -4,7 +4,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge, formatClock } from '@anneal/client/text/time.ts';
-import { exampleText, formatOption } from './options.ts';
+import { exampleText, formatOption } from '../options/options.ts';
 
 const memberLine = ({ name, roles, state, address, facts }: ContextMember): string => {
   const chosen = Object.entries(facts).map(([fact, value]) => `${fact}=${JSON.stringify(value)}`);

@@ -5,7 +5,7 @@ import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
 import { idOf } from './named.ts';
-import { collect, exampleText, formatOption, positiveInteger } from './options.ts';
+import { collect, exampleText, formatOption, positiveInteger } from '../options/options.ts';
 
 function collectRight(text: string, all: CredentialRight[]): CredentialRight[] {
   const right = credentialRights.find((each) => each === text);

@@ -5,7 +5,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { forEachOf } from './each.ts';
-import { exampleText, formatOption, positiveInteger, readJsonObject } from './options.ts';
+import { exampleText, formatOption, positiveInteger, readJsonObject } from '../options/options.ts';
 
 const textAt = (row: DeadLetterRow, ...names: readonly string[]): string => {
   const value = names.map((name) => row[name]).find((one) => one !== undefined && one !== null);

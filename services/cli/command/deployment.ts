@@ -6,12 +6,12 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { describeFailure } from '../print/failure.ts';
-import { withoutControls } from '../print/program-output.ts';
+import { withoutControls } from '../terminal/program-output.ts';
 import { paintStatus } from '../print/status.ts';
-import type { Cell } from '../print/table.ts';
+import type { Cell } from '../terminal/table.ts';
 import { formatDuration } from '@anneal/client/text/time.ts';
 import { confirm, yesOption } from './confirm.ts';
-import { exampleText, formatOption } from './options.ts';
+import { exampleText, formatOption } from '../options/options.ts';
 
 const took = (started: string | null, finished: string | null, now: number): string =>
   started === null ? '' : formatDuration((finished === null ? now : Date.parse(finished)) - Date.parse(started));

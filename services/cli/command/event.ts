@@ -5,7 +5,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { stackExists } from './named.ts';
 import { eventText } from '../print/event-text.ts';
-import { collect, eventScopeOptions, exampleText, formatOption, positiveInteger } from './options.ts';
+import { collect, eventScopeOptions, exampleText, formatOption, positiveInteger } from '../options/options.ts';
 
 /** Reports that events may be missing before the first one that is shown, which is the oldest of the log. */
 export const gapText = ({ after, oldest }: EventGap): string =>

@@ -4,7 +4,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { describeType } from '../template/types.ts';
-import { exampleText, formatOption } from './options.ts';
+import { exampleText, formatOption } from '../options/options.ts';
 
 export function addExplainCommand(program: Command, context: CliContext): void {
   const { output } = context;

@@ -5,7 +5,7 @@ import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
 import { paintStatus } from '../print/status.ts';
-import { exampleText, formatOption, wholeNumber } from './options.ts';
+import { exampleText, formatOption, wholeNumber } from '../options/options.ts';
 import { outcomeLine } from './scaling-outcome.ts';
 
 export function addGroupCommands(program: Command, context: CliContext): void {

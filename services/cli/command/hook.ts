@@ -3,7 +3,7 @@ import { withPaths } from '@anneal/client/nested.ts';
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
-import { exampleText, formatOption } from './options.ts';
+import { exampleText, formatOption } from '../options/options.ts';
 
 export function addHookCommands(program: Command, context: CliContext): void {
   const { output } = context;

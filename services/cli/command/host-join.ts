@@ -4,8 +4,8 @@ import { Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { joinFormats, joinText } from '../print/join-text.ts';
-import { readText } from './files.ts';
-import { exampleText } from './options.ts';
+import { readText } from '../options/files.ts';
+import { exampleText } from '../options/options.ts';
 
 export function addJoinCommands(host: Command, context: CliContext): void {
   const { output } = context;

@@ -5,7 +5,7 @@ import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
 import { addJoinCommands } from './host-join.ts';
-import { exampleText, formatOption } from './options.ts';
+import { exampleText, formatOption } from '../options/options.ts';
 
 /** `2 × request abc of web-config, last at …: why` */
 function unexpectedLine({ count, request_id, deployment, last_at, reason }: UnexpectedAnswer): string {

@@ -6,8 +6,8 @@ import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
-import { readText } from './files.ts';
-import { collect, exampleText, formatOption } from './options.ts';
+import { readText } from '../options/files.ts';
+import { collect, exampleText, formatOption } from '../options/options.ts';
 
 /** Adds the nouns project, user and token. */
 export function addIdentityCommands(program: Command, context: CliContext): void {

@@ -11,8 +11,8 @@ import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { formatSize } from '@anneal/client/text/size.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
-import { refuseFolder } from './files.ts';
-import { byteCount, exampleText, formatOption } from './options.ts';
+import { refuseFolder } from '../options/files.ts';
+import { byteCount, exampleText, formatOption } from '../options/options.ts';
 
 export function addImageCommands(program: Command, context: CliContext): void {
   const { output } = context;

@@ -4,7 +4,7 @@ import type { CliContext } from '../context.ts';
 import { findLogin } from '../login.ts';
 import { formatAge, formatDuration } from '@anneal/client/text/time.ts';
 import { paintStatus } from '../print/status.ts';
-import { exampleText, formatOption } from './options.ts';
+import { exampleText, formatOption } from '../options/options.ts';
 
 export function addInfoCommands(program: Command, context: CliContext): void {
   const { output } = context;

@@ -6,9 +6,9 @@ import { isObject } from '@anneal/contracts/json.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
-import { readYamlFile } from './files.ts';
+import { readYamlFile } from '../options/files.ts';
 import { idOf } from './named.ts';
-import { exampleText, formatOption } from './options.ts';
+import { exampleText, formatOption } from '../options/options.ts';
 
 export function addInspectionRuleCommands(program: Command, context: CliContext): void {
   const { output } = context;

@@ -4,7 +4,7 @@ import { plainAggregates } from '@anneal/contracts/calls/measuring.ts';
 import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { formatAge, formatClock } from '@anneal/client/text/time.ts';
-import { collect, exampleText, formatOption, positiveInteger, readPairs } from './options.ts';
+import { collect, exampleText, formatOption, positiveInteger, readPairs } from '../options/options.ts';
 
 const labelsText = (labels: Readonly<Record<string, string>>): string =>
   Object.entries(labels)

@@ -6,8 +6,8 @@ import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-
 import type { CliContext } from '../context.ts';
 import { Reported } from '../exit.ts';
 import type { Format } from '../output.ts';
-import { withoutControls } from '../print/program-output.ts';
-import { exampleText, formatOption, positiveInteger } from './options.ts';
+import { withoutControls } from '../terminal/program-output.ts';
+import { exampleText, formatOption, positiveInteger } from '../options/options.ts';
 
 const protocols = ['ssh', 'ipmi', 'telnet'] as const;
 

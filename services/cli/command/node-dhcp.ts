@@ -4,7 +4,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { dnsmasqConfig } from '../print/dnsmasq.ts';
-import { exampleText } from './options.ts';
+import { exampleText } from '../options/options.ts';
 
 export function addNodeDhcp(node: Command, context: CliContext): void {
   node

@@ -4,7 +4,7 @@ import { Argument, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';
 import { confirm, yesOption } from './confirm.ts';
-import { exampleText, formatOption } from './options.ts';
+import { exampleText, formatOption } from '../options/options.ts';
 
 export function addNodeSensors(node: Command, context: CliContext): void {
   const { output } = context;

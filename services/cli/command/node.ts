@@ -14,8 +14,8 @@ import { paintStatus } from '../print/status.ts';
 import { addNodeConsole } from './node-console.ts';
 import { addNodeDhcp } from './node-dhcp.ts';
 import { addNodeBootDevice, addNodeInterrupt, addNodeSensors } from './node-hardware.ts';
-import { readYamlFile } from './files.ts';
-import { collect, exampleText, formatOption, readSecret } from './options.ts';
+import { readYamlFile } from '../options/files.ts';
+import { collect, exampleText, formatOption, readSecret } from '../options/options.ts';
 
 const powerTargets = { on: 'power on', off: 'power off', reboot: 'rebooting', 'soft-off': 'soft power off' } as const;
 const addressOf = (node: NodeRepresentation): string => {

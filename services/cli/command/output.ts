@@ -2,7 +2,7 @@
 import type { OutputRepresentation } from '@anneal/client/representation.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import { exampleText, formatOption } from './options.ts';
+import { exampleText, formatOption } from '../options/options.ts';
 
 export const outputText = ({ output_value: value, output_error: error }: OutputRepresentation): string =>
   error !== undefined ? `(${error})` : typeof value === 'string' ? value : JSON.stringify(value ?? null);

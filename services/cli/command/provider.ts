@@ -4,7 +4,7 @@ import { isObject, jsonIn, type JsonObject } from '@anneal/contracts/plain-json.
 import type { Verdict } from '@anneal/provider/conformance/check.ts';
 import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import { exampleText, formatOption, positiveInteger } from './options.ts';
+import { exampleText, formatOption, positiveInteger } from '../options/options.ts';
 
 const jsonMap = (text: string): JsonObject => {
   const value = jsonIn(text);

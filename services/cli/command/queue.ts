@@ -9,7 +9,7 @@ import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { shownQueueName } from '@anneal/client/text/queue-name.ts';
 import { formatDuration } from '@anneal/client/text/time.ts';
-import { exampleText, formatOption, positiveInteger } from './options.ts';
+import { exampleText, formatOption, positiveInteger } from '../options/options.ts';
 
 type Queue = Command;
 type Rates = ReadonlyMap<string, { readonly in: number; readonly out: number }>;

@@ -5,7 +5,7 @@ import type { CliContext } from '../context.ts';
 import { describeFailure } from '../print/failure.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatDuration } from '@anneal/client/text/time.ts';
-import { exampleText, formatOption, readJsonObject, wholeNumber } from './options.ts';
+import { exampleText, formatOption, readJsonObject, wholeNumber } from '../options/options.ts';
 import { outcomeLine } from './scaling-outcome.ts';
 
 export function addResourceCommands(program: Command, context: CliContext): void {

@@ -8,8 +8,8 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { runOnHosts } from '../hosts-run/follow.ts';
 import { outcomeOfCommand, type CommandOutcome } from '@anneal/client/run-outcome.ts';
-import { readText } from './files.ts';
-import { exampleText, formatOption, positiveInteger } from './options.ts';
+import { readText } from '../options/files.ts';
+import { exampleText, formatOption, positiveInteger } from '../options/options.ts';
 
 export function addRunCommand(program: Command, context: CliContext): void {
   const { output } = context;

@@ -3,7 +3,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { serviceNames, type ServiceName } from '@anneal/contracts/queues.ts';
 import type { CliContext } from '../context.ts';
-import { exampleText, wholeNumber } from './options.ts';
+import { exampleText, wholeNumber } from '../options/options.ts';
 
 export function addServeCommand(program: Command, context: CliContext): void {
   program

@@ -7,7 +7,7 @@ import type { IdentityCalls } from '@anneal/client/identity.ts';
 import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import type { CliContext } from '../context.ts';
 import { readServers, serverNamed, serversFile, writeServers, type KnownServer } from '../servers.ts';
-import { exampleText, formatOption, readSecret } from './options.ts';
+import { exampleText, formatOption, readSecret } from '../options/options.ts';
 
 export function addServerCommands(program: Command, context: CliContext): void {
   addLogin(program, context);

@@ -6,7 +6,7 @@ import { confirm, yesOption } from './confirm.ts';
 import { idOf } from './named.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
-import { exampleText, formatOption, noWaitOption, waitOption } from './options.ts';
+import { exampleText, formatOption, noWaitOption, waitOption } from '../options/options.ts';
 import { lastEvent, settle } from './settle.ts';
 
 export function addSnapshotCommands(program: Command, context: CliContext): void {

@@ -10,7 +10,7 @@ import { exitCodes, Reported } from '../exit.ts';
 import type { Format } from '../output.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { failureOfEach } from './each.ts';
-import { readJsonFile, writeMade } from './files.ts';
+import { readJsonFile, writeMade } from '../options/files.ts';
 import { stackExists } from './named.ts';
 import {
   clearParameterOption,
@@ -26,7 +26,7 @@ import {
   readBundle,
   readParameterOptions,
   waitOption,
-} from './options.ts';
+} from '../options/options.ts';
 import { lastEvent, settle } from './settle.ts';
 
 export function addStackActionCommands(stack: Command, context: CliContext): void {

@@ -9,7 +9,7 @@ import { paintStatus } from '../print/status.ts';
 import { planLines } from '../print/plan.ts';
 import { printWarnings } from '../print/warning.ts';
 import { confirm, yesOption } from './confirm.ts';
-import { exampleText, formatOption, noWaitOption, waitOption } from './options.ts';
+import { exampleText, formatOption, noWaitOption, waitOption } from '../options/options.ts';
 import { lastEvent, settle } from './settle.ts';
 
 export function addStackHistory(stack: Command, context: CliContext): void {

@@ -7,7 +7,7 @@ import type { CliContext } from '../context.ts';
 import { exitCodes, Reported } from '../exit.ts';
 import type { TerminalOutput } from '../output.ts';
 import { confirm, yesOption } from './confirm.ts';
-import { readJsonFile } from './files.ts';
+import { readJsonFile } from '../options/files.ts';
 import {
   collect,
   exampleText,
@@ -18,7 +18,7 @@ import {
   readPairs,
   readParameterOptions,
   waitOption,
-} from './options.ts';
+} from '../options/options.ts';
 import { settle } from './settle.ts';
 
 /** Adds the command. */

@@ -4,7 +4,7 @@ import type { StackRef } from '@anneal/client/stacks.ts';
 import { hasCode } from '@anneal/contracts/errors.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
-import { exampleText, formatOption, positiveInteger } from './options.ts';
+import { exampleText, formatOption, positiveInteger } from '../options/options.ts';
 import { lastEvent, settle } from './settle.ts';
 
 export function addStackWait(stack: Command, context: CliContext): void {

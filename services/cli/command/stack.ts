@@ -29,7 +29,7 @@ import {
   readParameterOptions,
   waitOption,
   wholeNumber,
-} from './options.ts';
+} from '../options/options.ts';
 import { outputText } from './output.ts';
 import { lastEvent, settle } from './settle.ts';
 import { addStackImport } from './stack-import.ts';

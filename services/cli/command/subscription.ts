@@ -17,7 +17,7 @@ import {
   positiveInteger,
   readJsonObject,
   wholeNumber,
-} from './options.ts';
+} from '../options/options.ts';
 import { gapText } from './event.ts';
 
 export function addSubscriptionCommands(program: Command, context: CliContext): void {

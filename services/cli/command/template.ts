@@ -10,7 +10,7 @@ import { listFunctions, listVersions, printSchema } from '../template/language.t
 import { listTypes } from '../template/types.ts';
 import { validateTemplateFile } from '../template/validate.ts';
 import { renderTemplate } from '../template/render.ts';
-import { collect, exampleText, formatOption } from './options.ts';
+import { collect, exampleText, formatOption } from '../options/options.ts';
 
 function wholeNumber(text: string): number {
   if (!/^\d{1,2}$/.test(text)) throw new InvalidArgumentError('Must be an integer from 0 to 99.');

@@ -6,7 +6,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { openScreen } from '../top/screen.ts';
 import { topLines, type TopReading } from '../top/view.ts';
-import { exampleText, formatOption, positiveInteger } from './options.ts';
+import { exampleText, formatOption, positiveInteger } from '../options/options.ts';
 
 /** The resources of so many stacks are read for a view. */
 const mostStacks = 8;

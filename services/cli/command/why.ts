@@ -2,7 +2,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
-import { exampleText, formatOption } from './options.ts';
+import { exampleText, formatOption } from '../options/options.ts';
 
 export function addWhyCommand(program: Command, context: CliContext): void {
   const { output } = context;

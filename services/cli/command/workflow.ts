@@ -14,8 +14,8 @@ import type { CliContext } from '../context.ts';
 import { forEachOf } from './each.ts';
 import { paintStatus } from '../print/status.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
-import { readText } from './files.ts';
-import { collect, exampleText, formatOption, positiveInteger, readPairs } from './options.ts';
+import { readText } from '../options/files.ts';
+import { collect, exampleText, formatOption, positiveInteger, readPairs } from '../options/options.ts';
 
 export function addWorkflowCommands(program: Command, context: CliContext): void {
   const noun = program.command('workflow').description('store workflows; start, follow and repair their executions');

@@ -4,7 +4,7 @@ import type { CliContext } from '../context.ts';
 import { createOutput } from '../output.ts';
 import { buildProgram } from '../program.ts';
 import { completionsFor } from './complete.ts';
-import { printCompletions } from './print.ts';
+import { printCompletions } from '../print-completion.ts';
 import { commandTree, type CommandTree } from './tree.ts';
 
 const sink = { write: () => true };

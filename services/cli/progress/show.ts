@@ -4,7 +4,7 @@ import type { Stack } from '@anneal/client/representation.ts';
 import { createLogUpdate } from 'log-update';
 import type { CliContext } from '../context.ts';
 import { StackFailed } from '../exit.ts';
-import { wrapProse } from '../print/fit.ts';
+import { wrapProse } from '../terminal/fit.ts';
 import { eventLine } from '../print/event-line.ts';
 import { actionIn, hasMissed } from './end.ts';
 import { followStack, type StackProgress } from './follow.ts';

@@ -8,7 +8,7 @@ import type { Resource, Stack } from '@anneal/client/representation.ts';
 import type { Colors } from '../output.ts';
 import { reasonText } from '@anneal/client/text/reason.ts';
 import { toneOf, type Tone } from '@anneal/client/text/tone.ts';
-import { truncate } from '../print/fit.ts';
+import { truncate } from '../terminal/fit.ts';
 import { markOf } from '../print/status.ts';
 import { formatDuration } from '@anneal/client/text/time.ts';
 

@@ -4,7 +4,7 @@
  */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { parseJsonText } from '@anneal/python/values/json-text.ts';
+import { parseJsonText } from '@anneal/python/yaml/json-text.ts';
 import { render, type RenderParameters } from '@anneal/hot/render.ts';
 import { offlineLimits, type OfflineLimits } from './limits.ts';
 import { offlineStack, textsOf } from './load.ts';

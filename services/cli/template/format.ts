@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { formatText } from '@anneal/hot/tooling/format.ts';
 import type { CliContext } from '../context.ts';
-import { readText } from '../command/files.ts';
+import { readText } from '../options/files.ts';
 
 export async function formatTemplate(
   file: string,

@@ -1,7 +1,7 @@
 /** The template language: its versions, its functions, and the functions of `yaql` expressions. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type FunctionRow, functionRows } from '@anneal/hot/functions/reference.ts';
-import { nearestName } from '@anneal/hot/syntax/mistakes.ts';
+import { nearestName } from '@anneal/hot/mistakes.ts';
 import { templateSchema } from '@anneal/hot/tooling/template-schema.ts';
 import { knownTypes } from '@anneal/hot/types/known.ts';
 import { aliases, otherChanges, type Version, versions } from '@anneal/hot/syntax/version.ts';

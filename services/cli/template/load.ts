@@ -1,12 +1,12 @@
 /** Converts the arguments of an offline command to the compiler's input. Reads all files here and calls no server. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { parseJsonText } from '@anneal/python/values/json-text.ts';
+import { parseJsonText } from '@anneal/python/yaml/json-text.ts';
 import type { RenderParameters } from '@anneal/hot/render.ts';
 import { knownTypes } from '@anneal/hot/types/known.ts';
-import { readText } from '../command/files.ts';
+import { readText } from '../options/files.ts';
 import type { CliContext } from '../context.ts';
-import { readBundle, readPairs, type LargestRequest } from '../command/options.ts';
+import { readBundle, readPairs, type LargestRequest } from '../options/options.ts';
 import { offlineLimits } from './limits.ts';
 
 export interface OfflineOptions {

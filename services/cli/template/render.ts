@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { render } from '@anneal/hot/render.ts';
 import { CommanderError } from '@commander-js/extra-typings';
-import { pathOf, refuseFolder } from '../command/files.ts';
+import { pathOf, refuseFolder } from '../options/files.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit.ts';
 import { printWarnings } from '../print/warning.ts';

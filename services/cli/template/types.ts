@@ -2,9 +2,9 @@
 import type { TypeCalls, TypeDescription, TypeRow } from '@anneal/client/types.ts';
 import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import { nearestName } from '@anneal/hot/syntax/mistakes.ts';
+import { nearestName } from '@anneal/hot/mistakes.ts';
 import { knownTypes } from '@anneal/hot/types/known.ts';
-import { builtInTypes } from '@anneal/hot/types/served.ts';
+import { builtInTypes } from '@anneal/hot/served.ts';
 import type { CliContext } from '../context.ts';
 import { ifReachable } from './reachable.ts';
 

@@ -5,18 +5,18 @@
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import { validate } from '@anneal/hot/validate.ts';
-import { builtInTypes } from '@anneal/hot/types/served.ts';
+import { builtInTypes } from '@anneal/hot/served.ts';
 import { examine } from '@anneal/hot/tooling/inspect.ts';
-import type { Body } from '@anneal/hot/compile/tree.ts';
+import type { Body } from '@anneal/hot/tree/tree.ts';
 import { z } from 'zod';
-import { bodyLimitOf } from '../command/options.ts';
+import { bodyLimitOf } from '../options/options.ts';
 import type { CliContext } from '../context.ts';
 import { printWarnings } from '../print/warning.ts';
 import type { InspectOptions } from './inspect.ts';
 import { loadTemplate } from './load.ts';
 import { ifReachable } from './reachable.ts';
 import { refuse } from './render.ts';
-import type { CompileParameters } from '@anneal/hot/compile/parameters.ts';
+import type { CompileParameters } from '@anneal/hot/tree/compile-parameters.ts';
 
 export interface ValidateOptions extends InspectOptions {
   /** Ask no server. */

@@ -3,7 +3,7 @@
  *
  * The terminal is as before when the view is closed, and also when the process exits in another way.
  */
-import { withoutControls } from '../print/program-output.ts';
+import { withoutControls } from '../terminal/program-output.ts';
 
 const enter = '\u001b[?1049h\u001b[?25l';
 const leave = '\u001b[?25h\u001b[?1049l';

@@ -3,9 +3,9 @@ import type { Overview } from '@anneal/contracts/calls/overview.ts';
 import type { QueueRow } from '@anneal/client/representation.ts';
 import { formatAge, formatClock, formatDuration } from '@anneal/client/text/time.ts';
 import type { Colors } from '../output.ts';
-import { truncate, wrapProse } from '../print/fit.ts';
+import { truncate, wrapProse } from '../terminal/fit.ts';
 import { paintStatus } from '../print/status.ts';
-import { renderTable, type Cell } from '../print/table.ts';
+import { renderTable, type Cell } from '../terminal/table.ts';
 
 /** One reading of the server. */
 export interface TopReading {

@@ -5,7 +5,7 @@ import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import type { HostContext } from '../hosts/host.ts';
 import type { configurationSettings } from '../settings.ts';
 import type { HostBridge } from './bridge.ts';
-import { isGranted } from './grant.ts';
+import { isGranted } from '../hosts/grant.ts';
 
 /** @throws AnnealError InvalidRequest that names every wrong or missing setting */
 export async function openBrokerOfHosts(

@@ -17,14 +17,14 @@ import { change } from '@anneal/store/change.ts';
 import type { ConfigurationResource, DeploymentState, HostDocument, MessageDocument } from '../collections.ts';
 import { byRun, finishRun } from '../deployments/runs/run.ts';
 import { openHostToken, type HostContext } from '../hosts/host.ts';
-import { handOut, watchClaimed } from '../queues/hand-out.ts';
+import { handOut, watchClaimed } from '../deployments/runs/hand-out.ts';
 import { hostQueue, type ResolvedQueue } from '../queues/names.ts';
 import { firstMessage } from '../queues/queue.ts';
-import { popRequest, type SetAsideContext } from '../queues/set-aside.ts';
+import { popRequest, type SetAsideContext } from '../deployments/runs/set-aside.ts';
 import { deploymentForm } from './deployment-form.ts';
-import { collectSettings, type CollectedHost } from './os-collect-config.ts';
+import { collectSettings } from './os-collect-config.ts';
 import { recoveryOf } from './recovery.ts';
-import { signalInputs, transportIn } from './signal-inputs.ts';
+import { type CollectedHost, signalInputs, transportIn } from '../deployments/runs/signal-inputs.ts';
 
 export type CollectContext = SetAsideContext & HostContext;
 

@@ -2,25 +2,12 @@
  * The settings of os-collect-config on a host: the attribute `os_collect_config` of its server, and the part of its
  * metadata from which os-apply-config writes `/etc/os-collect-config.conf`. Pure.
  */
-import type { HostCollector } from '@anneal/contracts/calls/configuration.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { CollectTransport } from '@anneal/contracts/transports.ts';
+import { collectTransportOf, type CollectedHost } from '../deployments/runs/signal-inputs.ts';
 import { ec2SecretOf, metadataObject, signTempUrl } from '@anneal/runtime/secrets/host-keys.ts';
-
-export interface CollectedHost {
-  readonly id: string;
-  readonly project: string;
-  readonly token: string;
-  /** Null for a host without a stack. */
-  readonly collector: HostCollector | null;
-}
 
 /** The last second of a signed 32-bit clock, as in Heat: the address works while the host has its token. */
 const never = 2_147_483_647;
-
-/** A host without a stack has no resource that it could ask Heat for, so it pops its queue. */
-export const collectTransportOf = ({ collector }: Pick<CollectedHost, 'collector'>): CollectTransport =>
-  collector?.transport ?? 'ZAQAR_MESSAGE';
 
 /** `hide` seals each secret in the settings, for an attribute. The metadata of the host itself has them open. */
 export function collectSettings(

@@ -2,7 +2,7 @@
 import type { ContextData, ContextMember } from '@anneal/contracts/calls/context.ts';
 import { sameJson, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { HostDocument } from '../collections.ts';
-import { strings } from '../deployments/derive.ts';
+import { strings } from '../configs/derive.ts';
 
 export interface MemberSpec {
   readonly host: string;

@@ -6,7 +6,7 @@ import type { WorkingDocument } from '@anneal/provider/provide.ts';
 import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { Requester } from '../collections.ts';
-import type { StoredConfig } from '../deployments/derive.ts';
+import type { StoredConfig } from '../configs/derive.ts';
 import type { MemberSpec } from './data.ts';
 import type { RoundConfig } from './round.ts';
 

@@ -4,9 +4,9 @@ import { isObject, storedProperty, type Json, type JsonObject } from '@anneal/co
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { isSecret, openProperty, sealLeaves } from '@anneal/runtime/secrets/open.ts';
 import { redaction } from '@anneal/runtime/secrets/redact.ts';
-import { digestOf, items, strings } from '../deployments/derive.ts';
+import { digestOf, items, strings } from '../configs/derive.ts';
 import { valuesOf, type NewRunContext } from '../deployments/runs/new-run.ts';
-import { checkLimits } from '../deployments/runs/time-limit.ts';
+import { checkLimits } from '../configs/time-limit.ts';
 import { readMembers, type MemberSpec } from './data.ts';
 import type { ContextConfig, ContextSpec } from './document.ts';
 

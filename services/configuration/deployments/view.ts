@@ -5,11 +5,11 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ConfigurationCollections, ConfigurationResource, DeploymentState, HostDocument } from '../collections.ts';
-import { viewConfig } from '../configs/view.ts';
+import { viewConfig } from './config-view.ts';
 import { findHost } from '../queues/names.ts';
 import { answerStateOf } from './answers/answer-state.ts';
-import { storedOf } from '../output/read-output.ts';
-import type { OutputCollections } from '../output/stored-output.ts';
+import { storedOf } from '../contents/stored-output.ts';
+import type { OutputCollections } from '../contents/stored-output.ts';
 import type { RunContext } from './runs/run-context.ts';
 import { shownStdout } from './answers/quoted.ts';
 

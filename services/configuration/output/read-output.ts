@@ -1,10 +1,10 @@
 /** Reads what is stored of the streams and outputs of a deployment, without hidden values. */
-import type { OutputRead, StoredSize } from '@anneal/contracts/output.ts';
+import type { OutputRead } from '@anneal/contracts/output.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { DeploymentState } from '../collections.ts';
 import { hidesValues, shownStdout, wordRedactorOf } from '../deployments/answers/quoted.ts';
 import { maskWindow } from './mask-window.ts';
-import { readWindow, sizeOf, windowBytes, type RunOutput } from './stored-output.ts';
+import { readWindow, sizeOf, windowBytes, type RunOutput } from '../contents/stored-output.ts';
 import type { ReportContext } from './report.ts';
 
 /** @throws AnnealError NotFound */
@@ -75,9 +75,3 @@ function answeredPart(
   const masked = name === 'stdout' && secrets.isSealed(state.stdout);
   return { name, data: bytes.toString('base64'), next: whole.length, bytes: whole.length, masked };
 }
-
-/** The stored sizes of a run, by name. */
-export const storedOf = (output: RunOutput | undefined): StoredSize[] =>
-  Object.keys(output?.sizes ?? {})
-    .toSorted()
-    .map((name) => sizeOf(output, name));

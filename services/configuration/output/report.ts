@@ -8,7 +8,14 @@ import type { RunContext } from '../deployments/runs/run-context.ts';
 import { hidesValues, wordRedactorOf } from '../deployments/answers/quoted.ts';
 import { eventDataOf } from '../respond.ts';
 import { change } from '@anneal/store/change.ts';
-import { append, readWindow, sizeOf, windowBytes, type StoredOutputContext, type RunOutput } from './stored-output.ts';
+import {
+  append,
+  readWindow,
+  sizeOf,
+  windowBytes,
+  type StoredOutputContext,
+  type RunOutput,
+} from '../contents/stored-output.ts';
 import { maskWindow } from './mask-window.ts';
 
 export type ReportContext = RunContext & StoredOutputContext;

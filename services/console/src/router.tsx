@@ -14,7 +14,7 @@ import { isOtherBuild } from './live/served-build.ts';
 import { HomePage } from './pages/home.tsx';
 import { ErrorCard } from './parts/error-card.tsx';
 import { loadPage } from './parts/load-page.ts';
-import { Shell } from './parts/shell.tsx';
+import { Shell } from './asking/shell.tsx';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: Missing });
 

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { occasionOf } from '../identity/occasion.ts';
 import { projectOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 
 export function alarmEndpoints({ ask }: { ask: Ask }): Endpoint[] {
   return [

@@ -6,7 +6,7 @@ import { answer, route } from '@anneal/bus/consume/route.ts';
 import { eventKept } from '@anneal/contracts/events.ts';
 import { eventLog } from '@anneal/contracts/calls/notification.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { openReplicas } from '@anneal/runtime/observe/replica.ts';
+import { openReplicas } from '@anneal/runtime/service/replica.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { host, hostToken } from '../testing/stand-ins.ts';

@@ -7,7 +7,7 @@ import type { Ask } from '../ask.ts';
 import { clientGone } from '../http/client-gone.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import { contextsKey, type Wakeups } from '../wakeups.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 
 export interface ContextEndpointOptions {
   ask: Ask;

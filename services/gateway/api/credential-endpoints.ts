@@ -9,7 +9,7 @@ import { metricNameSchema } from '@anneal/contracts/calls/measuring.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 
 export function credentialEndpoints({ ask, newId }: { ask: Ask; newId: () => string }): Endpoint[] {
   return [

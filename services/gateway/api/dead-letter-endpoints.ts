@@ -7,7 +7,7 @@ import { jsonOrText } from '@anneal/contracts/plain-json.ts';
 import { redaction } from '@anneal/runtime/secrets/redact.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 
 const deadLetterSchema = z.object({
   id: z.string(),

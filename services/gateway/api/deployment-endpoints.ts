@@ -13,7 +13,7 @@ import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';
-import { endpoint, type BodyLimit, type Endpoint } from './endpoint.ts';
+import { endpoint, type BodyLimit, type Endpoint } from '../http/endpoint.ts';
 import { outputEndpoints, type OutputEndpointOptions } from './output-endpoints.ts';
 
 const newConfig = z.strictObject({

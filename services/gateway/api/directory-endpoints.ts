@@ -8,7 +8,7 @@ import type { ProjectDocument, UserDocument } from '../identity/directory/docume
 import { projectRow, projectSchema } from '../identity/routes/project-routes.ts';
 import { allow, ownDomain } from '../identity/routes/shape.ts';
 import { userRow, userSchema } from '../identity/routes/user-routes.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { wantedPage, pageQuery } from './page-query.ts';
 
 const defaultLimit = 100;

@@ -8,7 +8,7 @@ import { allowOrigins } from '../http/origins.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import type { Directory } from '../identity/directory/directory.ts';
 import type { Tokens } from '../identity/tokens.ts';
-import { describe, serveEndpoint, type BodyLimit, type Endpoint } from './endpoint.ts';
+import { describe, serveEndpoint, type BodyLimit, type Endpoint } from '../http/endpoint.ts';
 import { alarmEndpoints } from './alarm-endpoints.ts';
 import { contextEndpoints, type ContextEndpointOptions } from './context-endpoints.ts';
 import { credentialEndpoints } from './credential-endpoints.ts';

@@ -16,7 +16,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { occasionOf, occasionOfHook } from '../identity/occasion.ts';
 import { isFromOperator, projectOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { strictActs } from './stack-endpoints.ts';
 
 export interface GroupEndpointOptions {

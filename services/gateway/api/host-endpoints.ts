@@ -20,7 +20,7 @@ import { baseUrl } from '../http/base-url.ts';
 import { joinPrefix } from '../shell/join-routes.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import { isOperator } from '../identity/rights.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { wantedPage, pageQuery } from './page-query.ts';
 
 export interface HostEndpointOptions {

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import type { ImageUploads } from '../images/uploads.ts';
 import { sendContent } from '../images/send-content.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 
 export interface ImageEndpointOptions {
   ask: Ask;

@@ -7,7 +7,7 @@ import type { Ask } from '../ask.ts';
 import { callerOf } from '../identity/caller.ts';
 import { isOperator } from '../identity/rights.ts';
 import { clientGone } from '../http/client-gone.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 
 const defaultLines = 200;
 const mostWaitSeconds = 25;

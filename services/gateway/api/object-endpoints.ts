@@ -21,7 +21,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { projectOf } from '../identity/caller.ts';
 import { pageOfProjects, pageOfUsers, type DirectoryOptions } from './directory-endpoints.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { pageQuery } from './page-query.ts';
 import { pageOfAllQueues, type QueueEndpointOptions } from './queue-endpoints.ts';
 

@@ -7,8 +7,8 @@ import { outputRead, storedNameSchema, type OutputRead } from '@anneal/contracts
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
-import type { Stream, Streams } from './event-stream.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import type { Stream, Streams } from '../http/event-stream.ts';
 
 export interface OutputEndpointOptions {
   ask: Ask;

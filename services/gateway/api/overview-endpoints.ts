@@ -12,7 +12,7 @@ import type { z } from 'zod';
 import { brokerAwaySince, isBrokerAway, type Ask } from '../ask.ts';
 import { isFromOperator, projectOf } from '../identity/caller.ts';
 import type { ReplicaWatch, SeenReplica } from '../replicas.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { explainRequest } from './host-wait.ts';
 
 /** The most objects of each kind that are explained one by one. */

@@ -10,7 +10,7 @@ import { rootStackOf } from '../heat/stacks/find-stack.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { projectOf } from '../identity/caller.ts';
 import { nodeBody } from '../ironic/node-view.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { wantedPage, pageQuery } from './page-query.ts';
 
 const defaultLimit = 100;

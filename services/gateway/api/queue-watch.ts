@@ -3,7 +3,7 @@ import type { Bus } from '@anneal/bus/port.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Ask } from '../ask.ts';
 import { queueKey, type Wakeups } from '../wakeups.ts';
-import type { Stream } from './event-stream.ts';
+import type { Stream } from '../http/event-stream.ts';
 import { peekStore } from './find-queue.ts';
 
 export interface WatchOptions {

@@ -11,7 +11,7 @@ import {
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import type { OtherProjects } from '../identity/other-projects.ts';
 
 const services = [...new Set(Object.values(quotaServices))];

@@ -7,7 +7,7 @@ import { pathsFor } from '../identity/catalog.ts';
 import { isOperator } from '../identity/rights.ts';
 import { proofOf, sessionTokenOf, setSession } from '../identity/session.ts';
 import type { Tokens } from '../identity/tokens.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 
 export function sessionEndpoints({ tokens }: { tokens: Tokens }): Endpoint[] {
   return [

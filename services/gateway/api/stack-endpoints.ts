@@ -17,7 +17,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf, projectOf, type Caller } from '../identity/caller.ts';
 import { occasionOf, occasionOfChange } from '../identity/occasion.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { explainRequest } from './host-wait.ts';
 
 const stackSchema = z.object({

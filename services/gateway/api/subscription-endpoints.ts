@@ -24,7 +24,7 @@ import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { eventsProjectField, type OtherProjects } from '../identity/other-projects.ts';
 
 const subscribeSchema = z.strictObject({

@@ -4,7 +4,7 @@ import { queuesOfService, serviceNames, type ServiceName } from '@anneal/contrac
 import { z } from 'zod';
 import { baseUrl } from '../http/base-url.ts';
 import { goneMs, problemsOf, type ReplicaWatch, type SeenReplica } from '../replicas.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 
 const infoSchema = z.object({
   name: z.string(),

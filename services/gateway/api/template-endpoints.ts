@@ -8,7 +8,7 @@ import type { Ask } from '../ask.ts';
 import { readStackBody, sealGiven, toQuestion } from '../heat/stacks/stack-body.ts';
 import { clientGone } from '../http/client-gone.ts';
 import { projectOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 
 const checkSchema = z.strictObject({
   template: z.string(),

@@ -24,7 +24,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import { occasionOf } from '../identity/occasion.ts';
-import { endpoint, type Endpoint } from './endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import { strictActs } from './stack-endpoints.ts';
 
 const startSchema = z.strictObject({

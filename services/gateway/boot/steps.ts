@@ -8,7 +8,7 @@ import { rootDeviceHints, type BootSeed } from '@anneal/contracts/calls/provisio
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { quoteForShell, writeFile } from '@anneal/tools/shell.ts';
 import { metaData } from '../metadata/openstack.ts';
-import { shellText } from '../shell/text.ts';
+import { shellText } from '../scripts/text.ts';
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, 'sh', `${name}.sh`), 'utf8');
 const texts = { disks: read('disks'), clean: read('clean'), deploy: read('deploy') };

@@ -14,13 +14,13 @@ import { ec2SecretOf } from '@anneal/runtime/secrets/host-keys.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
-import { collectFor, shownMetadata, type CollectedMetadata } from '../collect/host-metadata.ts';
+import { collectFor, shownMetadata, type CollectedMetadata } from '../host-metadata.ts';
 import { queryOf } from '../http/base-url.ts';
 import { toProblem } from '../http/problem.ts';
 import type { UserAccess } from '../identity/access.ts';
 import { requireRole } from '../identity/rights.ts';
 import type { UserEc2Key } from '../identity/routes/credential-routes.ts';
-import { ec2Signature, type SignedRequest } from './ec2-signature.ts';
+import { ec2Signature, type SignedRequest } from '../identity/ec2-signature.ts';
 import { measurementsOf } from './put-metric-data.ts';
 
 export interface DescribeOptions {

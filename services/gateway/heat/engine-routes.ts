@@ -2,7 +2,7 @@
 import type { Bus } from '@anneal/bus/port.ts';
 import { requestsQueue, serviceNames, type ServiceName } from '@anneal/contracts/queues.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
-import { beatMs } from '@anneal/runtime/observe/replica.ts';
+import { beatMs } from '@anneal/runtime/service/replica.ts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { described } from '../http/described.ts';

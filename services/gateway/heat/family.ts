@@ -1,7 +1,7 @@
 /** Heat's API: authentication, the project of a request, and the routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { BodyLimit } from '../api/endpoint.ts';
+import type { BodyLimit } from '../http/endpoint.ts';
 import { baseUrl, requestPath } from '../http/base-url.ts';
 import { described, serveDocument } from '../http/described.ts';
 import { projectOf, requireToken, type Authenticate } from '../identity/caller.ts';

@@ -1,6 +1,6 @@
 /** The fields that unmodified Heat clients rely on, as recorded from a real Heat. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { openReplicas } from '@anneal/runtime/observe/replica.ts';
+import { openReplicas } from '@anneal/runtime/service/replica.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { project, startTestGateway, type HttpAnswer, type TestGateway } from '../testing/test-gateway.ts';

@@ -6,7 +6,7 @@ import { hasCode } from '@anneal/contracts/errors.ts';
 import { json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { BodyLimit } from '../api/endpoint.ts';
+import type { BodyLimit } from '../http/endpoint.ts';
 import type { Ask } from '../ask.ts';
 import { objectBody, parseField, queryNumber, queryValue } from '../http/body.ts';
 import { described } from '../http/described.ts';

@@ -4,8 +4,8 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parse as parseJson } from 'secure-json-parse';
 import { z } from 'zod';
-import { exactReviver, mayHoldExact } from '@anneal/python/values/json-text.ts';
-import { issueText } from './issue-text.ts';
+import { exactReviver, mayHoldExact } from '@anneal/python/yaml/json-text.ts';
+import { issueText } from '../issue-text.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

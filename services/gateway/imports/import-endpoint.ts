@@ -8,7 +8,7 @@ import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import { jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
-import { endpoint, type Endpoint } from '../api/endpoint.ts';
+import { endpoint, type Endpoint } from '../http/endpoint.ts';
 import type { Ask } from '../ask.ts';
 import { createCompiler } from '../heat/stacks/compile.ts';
 import { readNewStack } from '../heat/stacks/stack-body.ts';

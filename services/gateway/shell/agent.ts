@@ -1,6 +1,6 @@
 /** The agent for hosts with only a shell, as the gateway serves it. */
 import { createHash } from 'node:crypto';
-import { shellText } from './text.ts';
+import { shellText } from '../scripts/text.ts';
 
 export const agentText = shellText.agent.replace('# {send}\n', () => shellText.send);
 export const agentChecksum = createHash('sha256').update(agentText).digest('hex');

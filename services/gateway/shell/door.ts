@@ -29,7 +29,7 @@ import { claimWithin, type ClaimOptions } from '../zaqar/claims/claim.ts';
 import { answerSeconds, readParts, formTexts, toResponse, type FormPart } from '../zaqar/response-form.ts';
 import { reportRun, withBytesStored } from './report.ts';
 import { queueKey } from '../wakeups.ts';
-import { doorPath, sendScript } from './send-script.ts';
+import { doorPath, sendScript } from '../zaqar/claims/send-script.ts';
 
 export interface DoorOptions extends ClaimOptions {
   blobs: Blobs;

@@ -5,7 +5,7 @@ import { agentChecksum, agentText, updateText } from './agent.ts';
 import { forgetRefusedHosts } from '../identity/caller.ts';
 import { doorRoutes, type DoorOptions } from './door.ts';
 import { executableRoutes } from './executable.ts';
-import { doorPath } from './send-script.ts';
+import { doorPath } from '../zaqar/claims/send-script.ts';
 import { pushRequests, type PushOptions } from './push.ts';
 
 export type ShellFamilyOptions = DoorOptions &

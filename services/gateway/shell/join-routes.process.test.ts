@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { renderJoin } from './join-routes.ts';
-import { shellText } from './text.ts';
+import { shellText } from '../scripts/text.ts';
 
 let directory: string;
 beforeEach(() => {

@@ -15,7 +15,7 @@ import { parseField, readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { Attempts } from '../identity/attempts.ts';
 import { isForm, readForm } from '../zaqar/response-form.ts';
-import { shellText } from './text.ts';
+import { shellText } from '../scripts/text.ts';
 
 export interface JoinFamilyOptions {
   ask: Ask;

@@ -18,7 +18,7 @@ import { queueClaimRenew } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { runReport } from '@anneal/contracts/output.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Stream, Streams } from '../api/event-stream.ts';
+import type { Stream, Streams } from '../http/event-stream.ts';
 import { authenticated, ofHost, type HostCaller } from '../identity/caller.ts';
 import { queueKey } from '../wakeups.ts';
 import { claimNow, returnClaim, type ClaimOptions } from '../zaqar/claims/claim.ts';

@@ -28,8 +28,15 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
 import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
-import type { Posted } from '../measuring/metrics/calls.ts';
+import type { Labels } from '@anneal/contracts/calls/measuring.ts';
 import type { ServiceQuestion } from '../service-questions.ts';
+
+/** The limits of a poster, and its labels. */
+export interface Posted {
+  readonly labels: Labels;
+  /** The names that it may post. Undefined: all. */
+  readonly names?: readonly string[];
+}
 
 export interface CredentialDocument extends Document {
   readonly project: string;

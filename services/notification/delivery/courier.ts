@@ -19,7 +19,7 @@ import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { change } from '@anneal/store/change.ts';
 import type { EventDocument, EventLog } from '../events/event-log.ts';
-import type { DroppedRun, SubscriptionDocument } from '../subscriptions/subscriptions.ts';
+import type { DroppedRun, SubscriptionDocument } from '../documents/subscription.ts';
 import type { SubjectItem } from './lanes.ts';
 import { LogReader } from './log-reader.ts';
 import { reportDropped } from './notice.ts';

@@ -3,8 +3,8 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { EventDocument } from '../events/event-log.ts';
 import { Courier, type CourierOptions } from './courier.ts';
 import { trim } from './deliveries.ts';
-import type { DeliveryOutcome } from './schedule.ts';
-import type { SubscriptionDocument } from '../subscriptions/subscriptions.ts';
+import type { DeliveryOutcome } from '../sinks/outcome.ts';
+import type { SubscriptionDocument } from '../documents/subscription.ts';
 import { signingKeys } from './signing-keys.ts';
 
 export interface CouriersOptions extends Omit<CourierOptions, 'textOf'> {

@@ -4,7 +4,7 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 import type { DeliveryView } from '@anneal/contracts/calls/notification.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { EventDocument } from '../events/event-log.ts';
-import type { SubscriptionDocument } from '../subscriptions/subscriptions.ts';
+import type { SubscriptionDocument } from '../documents/subscription.ts';
 import type { Attempt } from './attempt-log.ts';
 
 export interface DeliveryDocument extends Document {

@@ -1,6 +1,6 @@
 /** The delivery that stores an event of a lane. Pure. */
 import { shownAddress } from '../sinks/sink-address.ts';
-import type { SubscriptionDocument } from '../subscriptions/subscriptions.ts';
+import type { SubscriptionDocument } from '../documents/subscription.ts';
 import { deliveryId, type DeliveryDocument } from './deliveries.ts';
 import type { SubjectItem } from './lanes.ts';
 

@@ -1,7 +1,7 @@
 /** Reads the events of one subscription from the log into lanes: those that were just stored, or pages of the log. */
-import { isOwnNotice } from '../subscriptions/drops.ts';
+import { isOwnNotice } from '../documents/drops.ts';
 import type { EventDocument, EventLog } from '../events/event-log.ts';
-import { eventsProjectOf, wantedBy, type SubscriptionDocument } from '../subscriptions/subscriptions.ts';
+import { eventsProjectOf, wantedBy, type SubscriptionDocument } from '../documents/subscription.ts';
 import { subjectItem, type EventLanes } from './lanes.ts';
 import { mostInMemory } from './progress.ts';
 

@@ -2,8 +2,8 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { change } from '@anneal/store/change.ts';
-import { noticeDueAt, withNotice, withoutNotice } from '../subscriptions/drops.ts';
-import type { DroppedRun, SubscriptionDocument, Subscriptions } from '../subscriptions/subscriptions.ts';
+import { noticeDueAt, withNotice, withoutNotice } from '../documents/drops.ts';
+import type { DroppedRun, SubscriptionDocument, Subscriptions } from '../documents/subscription.ts';
 import { newDelivery, type Deliveries } from './deliveries.ts';
 
 interface NoticeOptions {

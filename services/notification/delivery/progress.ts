@@ -3,15 +3,16 @@
  * answers, sends the requests and saves the results.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import type { SubscriptionDocument } from '../subscriptions/subscriptions.ts';
+import type { SubscriptionDocument } from '../documents/subscription.ts';
 import type { Attempt } from './attempt-log.ts';
 import { maxStoredAttempts, type DeliveryDocument } from './deliveries.ts';
-import type { Condensing } from './condense.ts';
+import type { Condensing } from '../documents/condense.ts';
 import { EventLanes, type SubjectItem } from './lanes.ts';
-import { afterFailure, type Outage } from './outage.ts';
+import { afterFailure, type Outage } from '../documents/outage.ts';
 import type { AllowedPace } from './allowed-pace.ts';
 import type { EndReason } from './run-phase.ts';
-import { decide, isAccepted, isRefused, isWide, type DeliveryOutcome } from './schedule.ts';
+import { decide } from './schedule.ts';
+import { isAccepted, isRefused, isWide, type DeliveryOutcome } from '../sinks/outcome.ts';
 
 export type ListenerHealth = Partial<Pick<SubscriptionDocument, 'last_success_at' | 'last_failure_at' | 'last_error'>>;
 

@@ -2,8 +2,8 @@
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { change } from '@anneal/store/change.ts';
 import type { BulkOperation } from '@anneal/store/port.ts';
-import { isOwnNotice } from '../subscriptions/drops.ts';
-import type { SubscriptionDocument, Subscriptions } from '../subscriptions/subscriptions.ts';
+import { isOwnNotice } from '../documents/drops.ts';
+import type { SubscriptionDocument, Subscriptions } from '../documents/subscription.ts';
 import { AttemptRing, type Attempt, type AttemptLog } from './attempt-log.ts';
 import type { Deliveries, DeliveryDocument } from './deliveries.ts';
 import { deliveryDraft } from './draft.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isPublic } from '@anneal/runtime/network/public-address.ts';
-import { decide, retryAfterOf, type DeliveryOutcome } from './schedule.ts';
+import { decide } from './schedule.ts';
+import { retryAfterOf, type DeliveryOutcome } from '../sinks/outcome.ts';
 
 const retrySeconds = [5, 30, 120];
 const outcome = (status: number | null, retryAfter: number | null = null): DeliveryOutcome => ({

@@ -1,7 +1,7 @@
 /** The keys that sign the requests of a subscription: its secret, and the previous one for a while after a rotation. */
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { signingKey } from '../sinks/webhook.ts';
-import type { SubscriptionDocument } from '../subscriptions/subscriptions.ts';
+import type { SubscriptionDocument } from '../documents/subscription.ts';
 
 export interface SigningKey {
   readonly key: Uint8Array;

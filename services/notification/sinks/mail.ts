@@ -4,7 +4,7 @@ import { subscriptionEvent } from '@anneal/contracts/events.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { originSchema, pathFrom } from '@anneal/contracts/origin.ts';
 import type { Transporter } from 'nodemailer';
-import type { DeliveryOutcome } from '../delivery/schedule.ts';
+import type { DeliveryOutcome } from './outcome.ts';
 import { notification } from './rendering.ts';
 import { accepted, awayBecause, reasonOf, type EventSink } from './sink.ts';
 

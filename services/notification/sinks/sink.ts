@@ -1,7 +1,7 @@
 /** The place to which a subscription sends its events. `open-sink.ts` makes the sink that the address names. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import type { DeliveryOutcome } from '../delivery/schedule.ts';
+import type { DeliveryOutcome } from './outcome.ts';
 
 /** One or several events, in order. */
 export interface SinkRequest {

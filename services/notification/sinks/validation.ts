@@ -4,7 +4,7 @@
  */
 import type { LookupFunction } from 'node:net';
 import { Agent, request } from 'undici';
-import { isAccepted } from '../delivery/schedule.ts';
+import { isAccepted } from './outcome.ts';
 import { reasonOf } from './sink.ts';
 
 /** The longest wait, so that the client that creates a subscription gets its answer. */

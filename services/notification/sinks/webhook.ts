@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { LookupFunction } from 'node:net';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { Agent, request } from 'undici';
-import { isAccepted, retryAfterOf } from '../delivery/schedule.ts';
+import { isAccepted, retryAfterOf } from './outcome.ts';
 import { renderEvents, textHeaders, type ContentMode, type EventFormat } from './rendering.ts';
 import { awayBecause, type EventSink } from './sink.ts';
 

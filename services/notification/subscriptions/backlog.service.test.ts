@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { EventBacklogs } from './backlog.ts';
 import { openDeliveries } from '../delivery/deliveries.ts';
 import { EventLog } from '../events/event-log.ts';
-import { openSubscriptions } from './subscriptions.ts';
+import { openSubscriptions } from '../documents/subscription.ts';
 import { cleanUpAll, listen, project, startWorld, subscribe, type NotificationWorld } from '../testing/world.ts';
 
 afterEach(cleanUpAll);

@@ -8,9 +8,9 @@
 import { schemeOf, serveAllCounts, serviceMetrics } from '@anneal/runtime/observe/service-metrics.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Deliveries } from '../delivery/deliveries.ts';
-import { isOwnNotice } from './drops.ts';
+import { isOwnNotice } from '../documents/drops.ts';
 import type { EventDocument, EventLog } from '../events/event-log.ts';
-import { eventsProjectOf, wantedBy, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
+import { eventsProjectOf, wantedBy, type SubscriptionDocument, type Subscriptions } from '../documents/subscription.ts';
 
 /** The most events of a subscription that are counted. */
 const mostCounted = 1000;

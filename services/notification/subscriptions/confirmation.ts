@@ -9,11 +9,11 @@ import { randomUUID } from 'node:crypto';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import type { notificationSettings } from '../settings.ts';
 import { sendOneMail, type MailServer } from '../sinks/mail.ts';
-import { noMailServer } from '../sinks/open-sink.ts';
+import { noMailServer } from '../delivery/open-sink.ts';
 import { readSinkAddress } from '../sinks/sink-address.ts';
 import { publicLookup } from '../sinks/public-address.ts';
 import { askWebhook, postOnce, type ValidationAnswer } from '../sinks/validation.ts';
-import type { SubscriptionDocument, Subscriptions } from './subscriptions.ts';
+import type { SubscriptionDocument, Subscriptions } from '../documents/subscription.ts';
 
 /** A signature is valid for so long. */
 const validSeconds = 3 * 86_400;

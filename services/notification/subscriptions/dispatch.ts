@@ -9,19 +9,19 @@ import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { change } from '@anneal/store/change.ts';
 import { createTimers } from '@anneal/store/timers.ts';
 import type { AttemptLog } from '../delivery/attempt-log.ts';
-import { digestEvent } from '../delivery/condense.ts';
+import { digestEvent } from '../documents/condense.ts';
 import { Couriers, type CouriersOptions } from '../delivery/couriers.ts';
 import type { CourierOptions } from '../delivery/courier.ts';
 import type { Deliveries } from '../delivery/deliveries.ts';
-import type { DeliveryOutcome } from '../delivery/schedule.ts';
+import type { DeliveryOutcome } from '../sinks/outcome.ts';
 import { reportDropped } from '../delivery/notice.ts';
-import { afterRemoval, isFirstLoss } from './drops.ts';
+import { afterRemoval, isFirstLoss } from '../documents/drops.ts';
 import { EventLog, type EventDocument } from '../events/event-log.ts';
 import { removeEnded } from './remove-subscription.ts';
 import { mailServerOf } from './confirmation.ts';
 import { deliveryMetrics } from '@anneal/runtime/observe/service-metrics.ts';
-import { openSink } from '../sinks/open-sink.ts';
-import { followStackSinks } from '../sinks/stack-sinks.ts';
+import { openSink } from '../delivery/open-sink.ts';
+import { followStackSinks } from './stack-sinks.ts';
 import { shownAddress } from '../sinks/sink-address.ts';
 import type { notificationSettings } from '../settings.ts';
 import {
@@ -31,7 +31,7 @@ import {
   type ReadSubscription,
   type SubscriptionDocument,
   type Subscriptions,
-} from './subscriptions.ts';
+} from '../documents/subscription.ts';
 
 /** The list of active subscriptions is read again after this time. */
 const listedMs = 1_000;

@@ -22,7 +22,12 @@ import type { NotificationQuotas } from '../quotas.ts';
 import type { notificationSettings } from '../settings.ts';
 import { mistakesInOptions } from '../sinks/rendering.ts';
 import { readSinkAddress, trustedPath, type SinkAddress } from '../sinks/sink-address.ts';
-import { createSubscription, subscriptionEnd, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
+import {
+  createSubscription,
+  subscriptionEnd,
+  type SubscriptionDocument,
+  type Subscriptions,
+} from '../documents/subscription.ts';
 
 export interface QueueSubscriptionOptions {
   readonly context: ServiceContext;

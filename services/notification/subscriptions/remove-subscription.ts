@@ -2,7 +2,7 @@
 import { change } from '@anneal/store/change.ts';
 import { removeAttempts, type AttemptLog } from '../delivery/attempt-log.ts';
 import type { Deliveries } from '../delivery/deliveries.ts';
-import { deadLetterId, type SubscriptionDocument, type Subscriptions } from './subscriptions.ts';
+import { deadLetterId, type SubscriptionDocument, type Subscriptions } from '../documents/subscription.ts';
 
 export interface RemovalOptions {
   readonly subscriptions: Subscriptions;

@@ -24,8 +24,8 @@ import { SingleFlight } from '@anneal/runtime/work/serial.ts';
 import { change } from '@anneal/store/change.ts';
 import { DuplicateError, type Collection, type Draft } from '@anneal/store/port.ts';
 import type { z } from 'zod';
-import type { NodeChange, NodeDocument } from '../nodes/document.ts';
-import type { NodeRecords } from '../nodes/records.ts';
+import type { NodeChange, NodeDocument } from '../documents/node.ts';
+import type { NodeRecords } from '../documents/records.ts';
 import { place } from '../servers/placement.ts';
 
 type Question<T extends { data: z.ZodType }> = z.output<T['data']>;

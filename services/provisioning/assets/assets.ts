@@ -25,8 +25,8 @@ import { flushOutbox, keepSending, type Outgoing, type WithOutbox } from '@annea
 import { change } from '@anneal/store/change.ts';
 import { DuplicateError, type Collection, type Draft } from '@anneal/store/port.ts';
 import type { z } from 'zod';
-import type { NodeDocument } from '../nodes/document.ts';
-import type { NodeRecords } from '../nodes/records.ts';
+import type { NodeDocument } from '../documents/node.ts';
+import type { NodeRecords } from '../documents/records.ts';
 import { defaultsOf, duplicateText, uniqueKeyOf, assetNameOf, whyNotNow } from './rules.ts';
 
 type Question<T extends { data: z.ZodType }> = z.output<T['data']>;

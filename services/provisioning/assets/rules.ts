@@ -1,7 +1,7 @@
 /** The rules for assets: values that only one may have, and times at which one may not change. Pure. */
 import { assetSchemas, type AssetKind } from '@anneal/contracts/calls/assets.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { NodeDocument } from '../nodes/document.ts';
+import type { NodeDocument } from '../documents/node.ts';
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 

@@ -3,13 +3,13 @@ import { hostEvent } from '@anneal/contracts/events.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hashOf } from './boot-steps.ts';
-import type { Bmcs } from '../nodes/bmc/bmcs.ts';
+import { hashOf } from '../nodes/states/boot-steps.ts';
+import type { Bmcs } from '../bmcs.ts';
 import { Boots } from './boots.ts';
-import type { Boot, NodeDocument } from '../nodes/document.ts';
-import { NodeDriver } from '../nodes/bmc/driver.ts';
+import type { Boot, NodeDocument } from '../documents/node.ts';
+import { NodeDriver } from '../nodes/states/driver.ts';
 import { Images } from '../images/images.ts';
-import { NodeRecords } from '../nodes/records.ts';
+import { NodeRecords } from '../documents/records.ts';
 import type { createSteps } from '../nodes/states/steps.ts';
 
 let context: TestContext;

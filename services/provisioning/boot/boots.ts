@@ -24,13 +24,13 @@ import {
 } from '@anneal/contracts/calls/provisioning.ts';
 import { metadataAddress } from '@anneal/runtime/secrets/host-keys.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import { hashOf } from './boot-steps.ts';
-import { networkData } from './network-data.ts';
-import { withWarning, type Boot, type BootLoad, type NodeDocument, type NodeChange } from '../nodes/document.ts';
-import type { NodeDriver } from '../nodes/bmc/driver.ts';
+import { hashOf } from '../nodes/states/boot-steps.ts';
+import { networkData } from '../servers/network-data.ts';
+import { withWarning, type Boot, type BootLoad, type NodeDocument, type NodeChange } from '../documents/node.ts';
+import type { NodeDriver } from '../nodes/states/driver.ts';
 import { move } from '../nodes/states/moves.ts';
-import type { NodeRecords } from '../nodes/records.ts';
-import { seedStates } from '../nodes/states/states.ts';
+import type { NodeRecords } from '../documents/records.ts';
+import { seedStates } from '../documents/states.ts';
 import type { Images } from '../images/images.ts';
 import { objectOf, textOf } from '../servers/document.ts';
 

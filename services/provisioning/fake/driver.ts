@@ -4,9 +4,9 @@
  */
 import { bootDevices } from '@anneal/contracts/node-choices.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { BmcDriver, BmcMachine, BmcTurn, Hardware } from '../nodes/bmc/port.ts';
-import type { FakeMachine } from '../nodes/document.ts';
-import type { NodeRecords } from '../nodes/records.ts';
+import type { BmcDriver, BmcMachine, BmcTurn, Hardware } from '../bmc/port.ts';
+import type { FakeMachine } from '../documents/node.ts';
+import type { NodeRecords } from '../documents/records.ts';
 import { fakeMachineOf } from './machine.ts';
 
 export const createFakeDriver = (records: Pick<NodeRecords, 'get' | 'change'>): BmcDriver => ({

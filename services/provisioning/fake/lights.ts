@@ -2,8 +2,8 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { nodeLightsSchema, nodeLightsSet } from '@anneal/contracts/calls/provisioning.ts';
 import type { z } from 'zod';
-import type { NodeDocument } from '../nodes/document.ts';
-import type { NodeRecords } from '../nodes/records.ts';
+import type { NodeDocument } from '../documents/node.ts';
+import type { NodeRecords } from '../documents/records.ts';
 import { fakeLightStates, fakeMachineOf, hasMachine } from './machine.ts';
 
 type LightsView = z.output<typeof nodeLightsSchema>;

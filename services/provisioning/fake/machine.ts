@@ -1,5 +1,5 @@
 /** A machine that exists only in the document of its node: the driver `fake-hardware`. Pure. */
-import type { FakeMachine, NodeDocument } from '../nodes/document.ts';
+import type { FakeMachine, NodeDocument } from '../documents/node.ts';
 
 /** False for a node of the driver `fake-hardware`: it never boots, so nothing reports. */
 export const hasMachine = ({ driver }: Pick<NodeDocument, 'driver'>): boolean => driver !== 'fake-hardware';

@@ -2,7 +2,7 @@
 import type { RuleAction, RuleActionName } from '@anneal/contracts/calls/inspection-rules.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { capabilitiesOf } from '../nodes/bmc/declared-properties.ts';
+import { capabilitiesOf } from '../bmc/declared-properties.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { ruleArguments, type ArgumentNames } from './arguments.ts';
 import { interpolated, fieldText } from './interpolate.ts';

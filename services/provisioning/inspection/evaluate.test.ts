@@ -1,7 +1,7 @@
 import { inspectionRuleViewSchema, type InspectionRule } from '@anneal/contracts/calls/inspection-rules.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { describe, expect, it } from 'vitest';
-import type { NodeDocument } from '../nodes/document.ts';
+import type { NodeDocument } from '../documents/node.ts';
 import { holds } from './conditions.ts';
 import { afterRules, requireInspectionRule } from './evaluate.ts';
 import { interpolated } from './interpolate.ts';

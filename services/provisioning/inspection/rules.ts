@@ -10,7 +10,7 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { change } from '@anneal/store/change.ts';
 import { DuplicateError, type Collection, type Document } from '@anneal/store/port.ts';
 import type { z } from 'zod';
-import type { NodeChange, NodeDocument } from '../nodes/document.ts';
+import type { NodeChange, NodeDocument } from '../documents/node.ts';
 import { afterRules, requireInspectionRule } from './evaluate.ts';
 
 type RuleDocument = Document & Readonly<InspectionRule>;

@@ -1,6 +1,6 @@
 /** Reads the answers of a BMC to IPMI commands, as `ipmitool raw` and `ipmitool fru` print them. Pure. */
 import type { Sensor } from '@anneal/contracts/calls/provisioning.ts';
-import type { Power } from '../nodes/document.ts';
+import type { Power } from '../documents/node.ts';
 
 /** The bytes that `ipmitool raw` prints. Undefined for another text. */
 export function bytesIn(text: string): readonly number[] | undefined {

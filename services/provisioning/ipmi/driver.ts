@@ -1,6 +1,6 @@
 /** The driver of machines whose BMC has no Redfish. It needs the program `ipmitool`. */
-import { capabilitiesOf } from '../nodes/bmc/declared-properties.ts';
-import type { BmcDriver } from '../nodes/bmc/port.ts';
+import { capabilitiesOf } from '../bmc/declared-properties.ts';
+import type { BmcDriver } from '../bmc/port.ts';
 import { IpmiMachine } from './machine.ts';
 import { IpmiTool } from './tool.ts';
 

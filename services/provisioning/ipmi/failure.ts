@@ -1,6 +1,6 @@
 /** Why a run of `ipmitool` failed, as an error that says what to do. Pure. */
 import { redactText } from '@anneal/runtime/secrets/redact.ts';
-import { BmcError } from '../nodes/bmc/bmc-error.ts';
+import { BmcError } from '../bmc/bmc-error.ts';
 
 export interface IpmiAccess {
   /** Named in every error. */

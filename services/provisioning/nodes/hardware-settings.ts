@@ -10,9 +10,9 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
 import type { Collection, CollectionDefinition } from '@anneal/store/port.ts';
 import type { z } from 'zod';
-import type { Bmcs } from './bmc/bmcs.ts';
-import type { ShownSettings } from './bmc/port.ts';
-import type { NodeDocument } from './document.ts';
+import type { Bmcs } from '../bmcs.ts';
+import type { ShownSettings } from '../bmc/port.ts';
+import type { NodeDocument } from '../documents/node.ts';
 
 type SettingsDocument = HardwareSettings & { readonly id: string; readonly version: number };
 

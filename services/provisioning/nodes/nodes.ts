@@ -26,16 +26,23 @@ import { openText } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { findPage, type PagedList } from '@anneal/store/page.ts';
 import { DuplicateError, type Draft, type ListedRow, type RowValue } from '@anneal/store/port.ts';
-import { claimsOf, identityFault } from './bmc/identity.ts';
+import { claimsOf, identityFault } from '../documents/identity.ts';
 import type { z } from 'zod';
 import { convertDriverInfo, nodeStates } from '@anneal/contracts/calls/provisioning.ts';
-import { driverInfoOf, hiddenPassword, storedInfo } from './bmc/driver-info.ts';
-import { checkDeclared, requireDeclaration } from './bmc/declared-properties.ts';
-import { listedPaths, nodeView, type NodeDocument, type NodeChange, shownInstanceInfo } from './document.ts';
-import { requireOwnMachine, sameMachine } from './bmc/faults.ts';
-import type { Bmcs } from './bmc/bmcs.ts';
-import type { NodeDriver } from './bmc/driver.ts';
-import { bmcHealth } from './bmc/health.ts';
+import { driverInfoOf, hiddenPassword, storedInfo } from '../documents/driver-info.ts';
+import { checkDeclared, requireDeclaration } from '../bmc/declared-properties.ts';
+import {
+  listedPaths,
+  nodeView,
+  type NodeDocument,
+  type NodeChange,
+  shownInstanceInfo,
+  type SlotTurn,
+} from '../documents/node.ts';
+import { requireOwnMachine, sameMachine } from '../documents/faults.ts';
+import type { Bmcs } from '../bmcs.ts';
+import type { NodeDriver } from './states/driver.ts';
+import { bmcHealth } from '../bmc/health.ts';
 import { acceptedMachine, changePower, move } from './states/moves.ts';
 import {
   declarationAfter,
@@ -44,16 +51,15 @@ import {
   interfaceFields,
   interfacesIn,
   type Fields,
-} from './patch.ts';
+} from '../documents/patch.ts';
 import { checkSteps, nameOf } from './plan/catalogue.ts';
 import type { Assets } from '../assets/assets.ts';
 import { hasMachine } from '../fake/machine.ts';
 import type { Runbooks } from './plan/runbooks.ts';
 import type { HardwareRecords } from './hardware-settings.ts';
-import type { NodeRecords } from './records.ts';
-import type { SlotTurn } from './slots/admission.ts';
+import type { NodeRecords } from '../documents/records.ts';
 import type { Slots } from './slots/slots.ts';
-import { failedStates, removableStates } from './states/states.ts';
+import { failedStates, removableStates } from '../documents/states.ts';
 
 /** How long a client waits for a BMC that it asks. A call of the bus waits a little longer. */
 const readingMs = 20_000;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { BmcError } from '../nodes/bmc/bmc-error.ts';
+import { BmcError } from '../bmc/bmc-error.ts';
 import { readBiosDetails } from './bios-registry.ts';
 import type { Answer } from './http.ts';
 

@@ -1,5 +1,5 @@
 /** The boot progress of a machine, as its BMC reports it. Pure. */
-import type { BootProgress } from '../nodes/bmc/port.ts';
+import type { BootProgress } from '../bmc/port.ts';
 import { powerIn } from './system.ts';
 
 type Body = Readonly<Record<string, unknown>>;

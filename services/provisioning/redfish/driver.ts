@@ -1,10 +1,10 @@
 /** The driver of machines whose BMC speaks Redfish. */
-import type { BmcAccess, BmcDriver } from '../nodes/bmc/port.ts';
+import type { BmcAccess, BmcDriver } from '../bmc/port.ts';
 import { followEvents } from './events.ts';
 import { RedfishHttp, type HttpOptions } from './http.ts';
 import { RedfishMachine } from './machine.ts';
 import type { Access } from './transport.ts';
-import type { Trust } from './trust.ts';
+import type { Trust } from '../documents/trust.ts';
 
 export interface RedfishDriverOptions {
   /** The default for nodes without `verify_ca`. */

@@ -1,5 +1,5 @@
 /** The events of a BMC: its stream, or else a subscription. */
-import type { EventReader } from '../nodes/bmc/port.ts';
+import type { EventReader } from '../bmc/port.ts';
 import { linkIn, type Answer, type RedfishHttp, type Sending } from './http.ts';
 import { holdSubscription } from './subscription.ts';
 import type { Access } from './transport.ts';

@@ -11,8 +11,8 @@
 import { redactText } from '@anneal/runtime/secrets/redact.ts';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BmcError, type Repeat } from '../nodes/bmc/bmc-error.ts';
-import type { EventReader } from '../nodes/bmc/port.ts';
+import { BmcError, type Repeat } from '../bmc/bmc-error.ts';
+import type { EventReader } from '../bmc/port.ts';
 import { Transport, type Access, type RedfishAnswer, type Method } from './transport.ts';
 
 export type { RedfishAnswer as Answer } from './transport.ts';

@@ -1,6 +1,6 @@
 /** The hardware inventory of a machine, read from its controller while it may be off, in Ironic's terms. */
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
-import type { ShownSettings } from '../nodes/bmc/port.ts';
+import type { ShownSettings } from '../bmc/port.ts';
 import { consolesIn } from './consoles.ts';
 import { linkIn, type Answer } from './http.ts';
 

@@ -7,10 +7,10 @@
 import type { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { isDeepStrictEqual } from 'node:util';
-import type { StepProgress } from '../nodes/plan/progress.ts';
+import type { StepProgress } from '../documents/progress.ts';
 import { linkIn } from './http.ts';
 import { taskEnded, taskOf } from './task.ts';
-import type { FirmwareWish } from '../nodes/bmc/port.ts';
+import type { FirmwareWish } from '../bmc/port.ts';
 import type { RedfishAnswer } from './transport.ts';
 
 type Body = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { BmcError } from '../nodes/bmc/bmc-error.ts';
-import { nodeGone } from '../nodes/bmc/port.ts';
+import { BmcError } from '../bmc/bmc-error.ts';
+import { nodeGone } from '../bmc/port.ts';
 import type { Answer } from './http.ts';
 import { holdSubscription, subscriptionFor } from './subscription.ts';
 

@@ -9,8 +9,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isObject } from '@anneal/contracts/json.ts';
-import { BmcError } from '../nodes/bmc/bmc-error.ts';
-import { nodeGone } from '../nodes/bmc/port.ts';
+import { BmcError } from '../bmc/bmc-error.ts';
+import { nodeGone } from '../bmc/port.ts';
 import { linkIn, type Answer, type Sending } from './http.ts';
 
 type Body = Readonly<Record<string, unknown>>;

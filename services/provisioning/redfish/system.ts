@@ -1,6 +1,6 @@
 /** Checks that an answer describes a machine that can be driven. Pure. */
-import type { Change } from '../nodes/bmc/port.ts';
-import type { Power } from '../nodes/document.ts';
+import type { Change } from '../bmc/port.ts';
+import type { Power } from '../documents/node.ts';
 import type { RedfishAnswer } from './transport.ts';
 
 type Body = Readonly<Record<string, unknown>>;

@@ -5,9 +5,9 @@
 import { isObject } from '@anneal/contracts/json.ts';
 import { createParser } from 'eventsource-parser';
 import { request, type Dispatcher } from 'undici';
-import { BmcError, type Repeat } from '../nodes/bmc/bmc-error.ts';
-import type { EventReader } from '../nodes/bmc/port.ts';
-import { Pools, tlsRefusal, type Trust } from './trust.ts';
+import { BmcError, type Repeat } from '../bmc/bmc-error.ts';
+import type { EventReader } from '../bmc/port.ts';
+import { Pools, tlsRefusal, type Trust } from '../documents/trust.ts';
 
 export interface Access {
   /** Named in every error. */

@@ -1,7 +1,7 @@
 /** Volumes of storage controllers (RAID). */
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { WantedVolume } from '../nodes/bmc/port.ts';
-import type { StepProgress } from '../nodes/plan/progress.ts';
+import type { WantedVolume } from '../bmc/port.ts';
+import type { StepProgress } from '../documents/progress.ts';
 import { linkIn } from './http.ts';
 import { afterTask, type SettingsClient } from './settings.ts';
 import { taskOf } from './task.ts';

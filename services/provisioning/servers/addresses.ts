@@ -1,6 +1,6 @@
 /** The addresses of a server by network, in the forms of Nova and Heat. Pure. */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { nicsOf, type Nic } from '../nodes/bmc/declared-properties.ts';
+import { nicsOf, type Nic } from '../bmc/declared-properties.ts';
 
 /** The network of a server whose template names none. */
 const defaultNetwork = 'baremetal';

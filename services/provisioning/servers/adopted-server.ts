@@ -9,7 +9,7 @@ import type { ResourceUpdate } from '@anneal/contracts/resource.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { deployedServerAttributes, serverAttributes } from './attributes.ts';
 import { occasionIn, textOf, type ServerDocument } from './document.ts';
-import type { ServerHosts } from './hosts.ts';
+import type { ServerHosts } from '../nodes/states/hosts.ts';
 import type { ServerDecision, ServerWork } from './servers.ts';
 
 interface AdoptedServerOptions {

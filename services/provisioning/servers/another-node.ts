@@ -11,10 +11,10 @@
 import { bootReportCodes } from '@anneal/contracts/calls/provisioning.ts';
 import { toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import type { NodeDriver } from '../nodes/bmc/driver.ts';
-import type { Fencing } from '../nodes/bmc/fencing.ts';
-import type { NodeDocument } from '../nodes/document.ts';
-import type { NodeRecords } from '../nodes/records.ts';
+import type { NodeDriver } from '../nodes/states/driver.ts';
+import type { Fencing } from '../nodes/fencing.ts';
+import type { NodeDocument } from '../documents/node.ts';
+import type { NodeRecords } from '../documents/records.ts';
 import { move } from '../nodes/states/moves.ts';
 import type { FailedNode, ServerDocument } from './document.ts';
 import type { ServerDecision } from './servers.ts';

@@ -1,7 +1,7 @@
 /** The attributes of a server that templates can read. Pure. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { HostAccess } from './hosts.ts';
-import type { NodeDocument } from '../nodes/document.ts';
+import type { HostAccess } from '../nodes/states/hosts.ts';
+import type { NodeDocument } from '../documents/node.ts';
 import { firstAddress, serverAddresses } from './addresses.ts';
 
 export function serverAttributes(options: {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { NodeDocument } from '../nodes/document.ts';
+import type { NodeDocument } from '../documents/node.ts';
 import { Candidates } from './candidates.ts';
 
 describe('candidates', () => {

@@ -8,7 +8,7 @@
  *    shows a node that a server took as its own, so that placement spreads servers that are placed at the same time.
  */
 import type { Origin } from '@anneal/contracts/origin.ts';
-import type { NodeDocument } from '../nodes/document.ts';
+import type { NodeDocument } from '../documents/node.ts';
 
 /** The server that took a node. */
 interface Taker {

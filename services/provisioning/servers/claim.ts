@@ -7,16 +7,16 @@ import { readHints, supportedHints } from '@anneal/hot/types/scheduler-hints.ts'
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import type { NodeChange, NodeDocument } from '../nodes/document.ts';
+import type { NodeChange, NodeDocument } from '../documents/node.ts';
 import type { Runbooks } from '../nodes/plan/runbooks.ts';
-import type { NodeDriver } from '../nodes/bmc/driver.ts';
+import type { NodeDriver } from '../nodes/states/driver.ts';
 import { checkSteps } from '../nodes/plan/catalogue.ts';
 import { move } from '../nodes/states/moves.ts';
-import type { NodeRecords } from '../nodes/records.ts';
+import type { NodeRecords } from '../documents/records.ts';
 import type { Candidates } from './candidates.ts';
 import { objectOf, textOf, type ServerDocument } from './document.ts';
 import type { ServerGroups } from './groups.ts';
-import { domainIn } from './place-rule.ts';
+import { domainIn } from '../nodes/slots/place-rule.ts';
 import { place, type CandidateNode, type Flavors, type PlacementRequest } from './placement.ts';
 import type { ServerDecision } from './servers.ts';
 

@@ -4,7 +4,7 @@
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import type { ServerHosts } from './hosts.ts';
+import type { ServerHosts } from '../nodes/states/hosts.ts';
 import { deployedServerAttributes } from './attributes.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import { occasionIn, textOf, type ServerDocument } from './document.ts';

@@ -17,9 +17,9 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { change, insertOnce } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
-import type { NodeDocument } from '../nodes/document.ts';
+import type { NodeDocument } from '../documents/node.ts';
 import { objectOf, textOf, type ServerDocument } from './document.ts';
-import { ruleAllows, domainIn, type GroupDomain, type GroupPolicy, type PlaceRule } from './place-rule.ts';
+import { ruleAllows, domainIn, type GroupDomain, type GroupPolicy, type PlaceRule } from '../nodes/slots/place-rule.ts';
 import type { ServerDecision, ServerWork } from './servers.ts';
 
 interface GroupDocument extends Document {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { NodeDocument } from '../nodes/document.ts';
+import type { NodeDocument } from '../documents/node.ts';
 import { Instances } from './instances.ts';
 
 const nic = (...addresses: string[]): JsonObject => ({

@@ -9,10 +9,10 @@
 import { isIP } from 'node:net';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Instance, NodeState } from '@anneal/contracts/calls/provisioning.ts';
-import { networkData } from '../boot/network-data.ts';
-import { nicsOf } from '../nodes/bmc/declared-properties.ts';
-import type { NodeDocument } from '../nodes/document.ts';
-import type { NodeRecords } from '../nodes/records.ts';
+import { networkData } from './network-data.ts';
+import { nicsOf } from '../bmc/declared-properties.ts';
+import type { NodeDocument } from '../documents/node.ts';
+import type { NodeRecords } from '../documents/records.ts';
 import { objectOf, textOf } from './document.ts';
 
 /** M3. */

@@ -9,9 +9,9 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import { portId } from '@anneal/contracts/port-id.ts';
 import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import { inspectedProperties, requireDeclaration } from '../nodes/bmc/declared-properties.ts';
-import type { NodeChange, NodeDocument } from '../nodes/document.ts';
-import type { NodeRecords } from '../nodes/records.ts';
+import { inspectedProperties, requireDeclaration } from '../bmc/declared-properties.ts';
+import type { NodeChange, NodeDocument } from '../documents/node.ts';
+import type { NodeRecords } from '../documents/records.ts';
 import { objectOf, textOf, type ServerDocument } from './document.ts';
 import type { ServerDecision, ServerWork } from './servers.ts';
 

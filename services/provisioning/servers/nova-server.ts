@@ -6,11 +6,10 @@ import type { NodeState } from '@anneal/contracts/calls/provisioning.ts';
 import { pathFrom } from '@anneal/contracts/origin.ts';
 import type { ResourceUpdate } from '@anneal/contracts/resource.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import type { Bmcs } from '../nodes/bmc/bmcs.ts';
-import { slotText } from '../nodes/slots/admission.ts';
+import type { Bmcs } from '../bmcs.ts';
 import type { Slots } from '../nodes/slots/slots.ts';
-import type { ServerHosts } from './hosts.ts';
-import type { NodeDocument } from '../nodes/document.ts';
+import type { ServerHosts } from '../nodes/states/hosts.ts';
+import { slotText, type NodeDocument } from '../documents/node.ts';
 import {
   attemptsText,
   endOfAttempts,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';
-import type { PlaceRule } from './place-rule.ts';
+import type { PlaceRule } from '../nodes/slots/place-rule.ts';
 import { place, type CandidateNode, type PlacementRequest } from './placement.ts';
 
 const node = (name: string, change: Partial<CandidateNode> = {}): CandidateNode => ({

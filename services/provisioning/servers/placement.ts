@@ -1,9 +1,9 @@
 /** Ranks the nodes for a server. Pure: the caller claims in this order, and asks again when it loses. */
 import type { SchedulerHints } from '@anneal/hot/types/scheduler-hints.ts';
-import { capabilitiesOf, diskBytesOf } from '../nodes/bmc/declared-properties.ts';
+import { capabilitiesOf, diskBytesOf } from '../bmc/declared-properties.ts';
 import { hasMachine } from '../fake/machine.ts';
-import type { NodeDocument } from '../nodes/document.ts';
-import { ruleAllows, domainIn, preference, ruleText, type PlaceRule } from './place-rule.ts';
+import type { NodeDocument } from '../documents/node.ts';
+import { ruleAllows, domainIn, preference, ruleText, type PlaceRule } from '../nodes/slots/place-rule.ts';
 
 export type CandidateNode = Pick<
   NodeDocument,

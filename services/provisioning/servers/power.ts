@@ -2,11 +2,11 @@
  * Suspends and resumes a server: turns its machine off, gracefully if possible, and on. Keeps the disk and the node.
  */
 import { AnnealError, fromFailure } from '@anneal/contracts/errors.ts';
-import type { ServerHosts } from './hosts.ts';
-import type { Power, PowerTarget } from '../nodes/document.ts';
-import type { NodeDriver } from '../nodes/bmc/driver.ts';
+import type { ServerHosts } from '../nodes/states/hosts.ts';
+import type { Power, PowerTarget } from '../documents/node.ts';
+import type { NodeDriver } from '../nodes/states/driver.ts';
 import { changePower } from '../nodes/states/moves.ts';
-import type { NodeRecords } from '../nodes/records.ts';
+import type { NodeRecords } from '../documents/records.ts';
 import type { ServerDocument } from './document.ts';
 import type { ServerDecision, ServerWork } from './servers.ts';
 

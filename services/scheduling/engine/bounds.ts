@@ -4,7 +4,7 @@ import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { Resolution, Tools } from '@anneal/convergence/protocol.ts';
-import { referencesOf } from '@anneal/hot/resources/references.ts';
+import { referencesOf } from '@anneal/hot/tree/references.ts';
 import { toRecord } from '@anneal/python/values/record.ts';
 import { Abandoned, EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import type { EvaluationLimits } from '@anneal/hot/limits.ts';

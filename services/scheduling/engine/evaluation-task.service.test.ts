@@ -5,7 +5,7 @@ import type { ResourceDocument, StackDocument } from '@anneal/convergence/docume
 import { defaultEvaluation } from '@anneal/hot/limits.ts';
 import { knownTypes } from '@anneal/hot/types/known.ts';
 import { createSecrets } from '@anneal/runtime/secrets/secrets.ts';
-import { readsKey } from '../nested/reads.ts';
+import { readsKey } from './reads.ts';
 import { callOf, literal, planWith, resource } from '../testing/running-service.ts';
 import { evaluateTask } from './evaluation-task.ts';
 import { createEvaluation } from './evaluation.ts';

@@ -7,8 +7,8 @@ import type { Scope } from '@anneal/hot/evaluate.ts';
 import type { EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Evaluated } from './bounds.ts';
-import { nestedReference } from '../nested/reference.ts';
-import { findRead, withoutReads } from '../nested/reads.ts';
+import { nestedReference } from './reference.ts';
+import { findRead, withoutReads } from './reads.ts';
 import type { Sealing } from './sealing.ts';
 import type { TypeDefinitions } from './types.ts';
 

@@ -6,10 +6,10 @@ import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { ResourceDocument, Typed } from '@anneal/convergence/documents.ts';
 import { holdsOpened, opened } from '@anneal/hot/groups/open.ts';
-import { keptReferences, readsHidden } from '@anneal/hot/resources/references.ts';
+import { keptReferences, readsHidden } from '@anneal/hot/tree/references.ts';
 import { unknown } from '@anneal/hot/evaluate/unknown.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import { readsOf } from '../nested/reads.ts';
+import { readsOf } from './reads.ts';
 
 /** Returns the incarnation of a resource by its name. */
 export type Peer = (name: string) => ResourceDocument | undefined;

@@ -4,7 +4,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { isUncreated, representative, type ResourceDocument } from '@anneal/convergence/documents.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import { hasMembers, scalingGroupTypes } from '@anneal/hot/groups/kind.ts';
-import { fromKept, type GroupState, type StoredNestedRequest } from '../nested/kept.ts';
+import { fromKept, type GroupState, type StoredNestedRequest } from './kept.ts';
 import type { Group, Member } from './decision.ts';
 import { boundsOf } from './size.ts';
 

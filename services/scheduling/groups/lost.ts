@@ -8,7 +8,7 @@ import type { groupLost } from '@anneal/contracts/calls/scaling.ts';
 import type { GroupTimer } from '@anneal/convergence/protocol.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { z } from 'zod';
-import type { StoredNestedRequest } from '../nested/kept.ts';
+import type { StoredNestedRequest } from './kept.ts';
 import { allMembers } from './decision.ts';
 import { later, type Noted, type GroupTurn } from './turn.ts';
 import type { LostMember, ScalingState } from './scaling-state.ts';

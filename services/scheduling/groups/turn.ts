@@ -4,7 +4,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Occasion } from '@anneal/contracts/origin.ts';
 import type { GroupReport, Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
-import type { StoredNestedRequest } from '../nested/kept.ts';
+import type { StoredNestedRequest } from './kept.ts';
 import type { Group } from './decision.ts';
 import type { ScalingState } from './scaling-state.ts';
 

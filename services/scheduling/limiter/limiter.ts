@@ -27,9 +27,9 @@ import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import { Turns, type TurnLimits } from './turns.ts';
-import type { JournalRecord } from '../shard/journal.ts';
-import type { ProviderDirectory } from '../shard/providers.ts';
-import type { HeldDocument } from './held-document.ts';
+import type { JournalRecord } from '../documents/journal.ts';
+import type { ProviderDirectory } from '../providers.ts';
+import type { HeldDocument } from '../documents/held.ts';
 
 export type Held = Omit<HeldDocument, 'id' | 'version'>;
 type Settled = Pick<JournalRecord, 'stack' | 'resources' | 'removed'>;

@@ -1,6 +1,7 @@
 import { createRandom } from '@anneal/convergence/simulation/model.ts';
 import { describe, expect, it } from 'vitest';
-import { reserveOf, Turns, type TurnLimits, type WaitingRequest } from './turns.ts';
+import type { WaitingRequest } from '../documents/held.ts';
+import { reserveOf, Turns, type TurnLimits } from './turns.ts';
 
 const wanted = (resource: string, more: Partial<WaitingRequest> = {}): WaitingRequest => ({
   resource,

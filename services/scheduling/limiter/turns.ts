@@ -12,15 +12,7 @@
  *    resource counts.
  * T6 No request of a resting stack is admitted.
  */
-export interface WaitingRequest {
-  readonly resource: string;
-  readonly fence: number;
-  readonly stack: string;
-  readonly project: string;
-  readonly queue: string;
-  readonly shard: number;
-  readonly urgent: boolean;
-}
+import type { WaitingRequest } from '../documents/held.ts';
 
 export interface TurnLimits {
   readonly project: number;

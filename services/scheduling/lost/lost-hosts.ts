@@ -11,7 +11,7 @@ import type { TreePlace } from '@anneal/contracts/origin.ts';
 import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SchedulingCollections } from '../collections.ts';
-import type { Shards } from '../shards/shards.ts';
+import type { Shards } from '../shard-map/shards.ts';
 import { orderOf, scalingGroup } from '../groups/facts.ts';
 import { replaceLost } from '../groups/lost.ts';
 import type { HostLoss, LostServers } from './lost-servers.ts';

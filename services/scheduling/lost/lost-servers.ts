@@ -21,11 +21,11 @@ import { representative, type ResourceDocument, type StackDocument } from '@anne
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
 import type { SchedulingCollections } from '../collections.ts';
-import type { Plans } from '../engine/plans.ts';
+import type { Plans } from '../plans/plans.ts';
 import { signText } from '../groups/lost.ts';
-import { planHash } from '../read/preview.ts';
-import { targetOf } from '../shard/target.ts';
-import type { Loss } from './loss-document.ts';
+import { planHash } from '../nested/preview.ts';
+import { targetOf } from '../plans/target.ts';
+import type { Loss } from '../documents/loss.ts';
 
 /** Interval at which a server waits for its stack. */
 const retryMs = 15_000;

@@ -11,15 +11,15 @@ import { type GroupMembers, readGroup } from '@anneal/hot/groups/attribute.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
 import { readInside } from '@anneal/hot/nested/inside.ts';
-import { allUsed } from '@anneal/hot/nested/sources.ts';
+import { allUsed } from '@anneal/hot/tree/sources.ts';
 import { type PartialValue, unknown } from '@anneal/hot/evaluate/unknown.ts';
 import { walk } from '@anneal/hot/evaluate/attribute-path.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { serversInside, serversKey } from '../groups/member-events.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
-import { fromKept, type StoredNestedRequest } from './kept.ts';
-import { readsKey, type NestedRead } from './reads.ts';
+import { fromKept, type StoredNestedRequest } from '../groups/kept.ts';
+import { readsKey, type NestedRead } from '../engine/reads.ts';
 
 export type NestedAnswer = Extract<Effect, { kind: 'answer' }>;
 

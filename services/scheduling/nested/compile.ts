@@ -13,10 +13,10 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { RowValue } from '@anneal/store/port.ts';
 import { parentPath, type SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
-import { targetOf } from '../shard/target.ts';
+import { targetOf } from '../plans/target.ts';
 import { createConfigurations } from './configuration.ts';
 import { existingIn } from './existing.ts';
-import type { GroupState, StoredNestedRequest } from './kept.ts';
+import type { GroupState, StoredNestedRequest } from '../groups/kept.ts';
 import { membersOf } from './members.ts';
 import { resealMembers } from './reseal.ts';
 

@@ -9,7 +9,7 @@ import { openProperty } from '@anneal/runtime/secrets/open.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
-import type { GroupState } from './kept.ts';
+import type { GroupState } from '../groups/kept.ts';
 
 type Configuration = GroupState['configuration'];
 

@@ -5,7 +5,7 @@ import type { PreviewRow } from '@anneal/convergence/preview/preview.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import { holdsOpened, isOpened, isUndecided, openName } from '@anneal/hot/groups/open.ts';
 import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
-import { referencesOf } from '@anneal/hot/resources/references.ts';
+import { referencesOf } from '@anneal/hot/tree/references.ts';
 
 export interface NestedPrediction {
   readonly properties: JsonObject;

@@ -33,18 +33,17 @@ import { reply } from '@anneal/provider/accept.ts';
 import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { insertOnce } from '@anneal/store/change.ts';
-import { liveName } from '../shard/live-name.ts';
-import type { SchedulingCollections } from '../collections.ts';
-import type { Contents } from '../engine/contents.ts';
-import type { Plans } from '../engine/plans.ts';
-import { refuseGrowth, type Quotas } from '../engine/quota.ts';
+import { liveName, type SchedulingCollections } from '../collections.ts';
+import type { Contents } from '../plans/contents.ts';
+import type { Plans } from '../plans/plans.ts';
+import { refuseGrowth, type Quotas } from '../plans/quota.ts';
 import { treeOf, type ChildCompiler } from './compile.ts';
 import { noCooldown } from '../groups/cooldown.ts';
 import { boundsOf } from '../groups/size.ts';
 import { lostTimers } from '../groups/lost.ts';
 import { poolSize } from '../groups/warm.ts';
 import { deadlineOf, minutesOf } from './deadline.ts';
-import { carried, fromKept, toKept, type StoredNestedRequest } from './kept.ts';
+import { carried, fromKept, toKept, type StoredNestedRequest } from '../groups/kept.ts';
 
 const actions: ReadonlyMap<string, Exclude<ResourceAction, 'signal'>> = new Map([
   [resourceCreate.type, 'create'],

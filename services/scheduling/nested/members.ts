@@ -22,7 +22,7 @@ import { orderOf } from '../groups/facts.ts';
 import { keptScaling } from '../groups/scaling-state.ts';
 import { victimsIn } from '../groups/victims.ts';
 import { filledPool, poolSize, takenFrom, type PoolMember } from '../groups/warm.ts';
-import type { GroupState } from './kept.ts';
+import type { GroupState } from '../groups/kept.ts';
 import { rollingOf, type Rolling } from './rolling-policy.ts';
 import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
 

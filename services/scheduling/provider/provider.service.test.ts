@@ -5,9 +5,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { literal, openHarness, planWith, project, resource } from '../testing/running-service.ts';
-import { coerceValue } from './coerce.ts';
-import { drawsOf } from './draw.ts';
-import { randomString } from './random-string.ts';
+import { coerceValue } from '../at-once/coerce.ts';
+import { drawsOf } from '../at-once/draw.ts';
+import { randomString } from '../at-once/random-string.ts';
 
 describe('OS::Heat::RandomString', () => {
   it('contains the minimum number of each class and fills the rest from all classes', () => {

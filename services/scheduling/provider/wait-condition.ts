@@ -19,9 +19,17 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { grantOfUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { Collection } from '@anneal/store/port.ts';
-import type { WorkDocument } from './document.ts';
+import type { WorkDocument } from '../documents/work.ts';
 import { handleAttributes } from './handle-attributes.ts';
-import { addSignal, dataText, dialectOf, handleTypes, judgeSignals, timeoutOf, type Signals } from './signals.ts';
+import {
+  addSignal,
+  dataText,
+  dialectOf,
+  handleTypes,
+  judgeSignals,
+  timeoutOf,
+  type Signals,
+} from '../documents/signals.ts';
 import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
 
 const conditionTypes: ReadonlySet<string> = new Set(['OS::Heat::WaitCondition', 'AWS::CloudFormation::WaitCondition']);

@@ -7,7 +7,7 @@ import { Pace } from '@anneal/contracts/slices/pace.ts';
 import { isNested, representative, type StackDocument, type Target } from '@anneal/convergence/documents.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 import type { SchedulingCollections } from '../collections.ts';
-import { exportedResource } from './snapshots.ts';
+import { exportedResource } from '../snapshots.ts';
 
 export interface Exporter {
   stack(stack: StackDocument): Promise<JsonObject>;

@@ -15,7 +15,7 @@ import type { ScalingState } from '../groups/scaling-state.ts';
 import { boundsOf } from '../groups/size.ts';
 import { poolSize } from '../groups/warm.ts';
 import type { TreePlaces } from '../events/places.ts';
-import type { GroupState } from '../nested/kept.ts';
+import type { GroupState } from '../groups/kept.ts';
 import { groupPage, scalingGroupRow, refreshView } from './group-list.ts';
 
 type Question = z.infer<typeof groupShow.data>;

@@ -4,7 +4,7 @@ import { findPage, type PagedList } from '@anneal/store/page.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { mapInSlices, Pace } from '@anneal/contracts/slices/pace.ts';
-import { referencesOf } from '@anneal/hot/resources/references.ts';
+import { referencesOf } from '@anneal/hot/tree/references.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type {
   ResourceView,
@@ -32,22 +32,22 @@ import { emptyPlan } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { z } from 'zod';
 import type { RowValue } from '@anneal/store/port.ts';
-import { listedStackPaths, type SchedulingCollections } from '../collections.ts';
+import { liveName, listedStackPaths, type SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import { shownPeers } from '../engine/outputs.ts';
 import type { StoredEvent } from '../events/event-runs.ts';
 import { createExporter } from './export.ts';
 import type { Heavy } from '../engine/heavy.ts';
 import { History } from '../events/history.ts';
-import { liveName } from '../shard/live-name.ts';
 import { createTree } from '../nested/tree.ts';
-import type { Plans } from '../engine/plans.ts';
-import type { ProviderDirectory } from '../shard/providers.ts';
-import { findRevision, revisionView } from './revisions.ts';
-import { findSnapshot, removeSnapshot, type SnapshotDocument } from './snapshots.ts';
+import type { Plans } from '../plans/plans.ts';
+import type { ProviderDirectory } from '../providers.ts';
+import { findRevision, revisionView } from '../documents/revisions.ts';
+import { findSnapshot, removeSnapshot } from '../snapshots.ts';
+import type { SnapshotDocument } from '../documents/snapshots.ts';
 import { pageOfResources, type PlacedRow } from './resource-page.ts';
-import { isGroup } from '../nested/kept.ts';
-import { eventView, plannedView, requirersOf, resourceView, rowsOf, shownParameters, stackView } from './views.ts';
+import { isGroup } from '../groups/kept.ts';
+import { eventView, plannedView, requirersOf, resourceView, rowsOf, shownParameters, stackView } from '../views.ts';
 
 /** A query with more names than this reads all resources of the stack instead. */
 const mostNamesInQuery = 200;

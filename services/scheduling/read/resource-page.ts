@@ -9,7 +9,7 @@ import { pageOfRows } from '@anneal/store/page.ts';
 import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
 import type { ListedRow, RowValue } from '@anneal/store/port.ts';
 import { pagedResourcePaths, type SchedulingCollections } from '../collections.ts';
-import { rowsOf } from './views.ts';
+import { rowsOf } from '../views.ts';
 
 /** A resource without its document. */
 interface Listed {

@@ -1,7 +1,7 @@
 /** The shards that a replica has opened. It opens more when their number grows. */
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import type { OpenShard } from '../shard/shard.ts';
-import type { Shards } from './shards.ts';
+import type { OpenShard } from './shard.ts';
+import type { Shards } from '../shard-map/shards.ts';
 
 export class OpenShards {
   readonly #open: (shard: number) => Promise<OpenShard>;

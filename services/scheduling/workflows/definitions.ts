@@ -5,22 +5,11 @@ import type { WorkflowSpec } from '@anneal/contracts/workflow.ts';
 import { parseWorkflows, workflowFrom, type ParsedWorkflows } from '@anneal/hot/workflow/parse.ts';
 import { parseActions } from '@anneal/hot/workflow/ad-hoc.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { mistaken, WorkflowLibrary, type AdHocDocument, type WorkflowEnvironmentDocument } from './library.ts';
+import type { AdHocDocument, WorkflowDocument, WorkflowEnvironmentDocument } from '../documents/workflows.ts';
+import { mistaken, WorkflowLibrary } from './library.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
-import type { Collection, Document, Store } from '@anneal/store/port.ts';
+import type { Collection, Store } from '@anneal/store/port.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
-
-/** A workflow of a project. Its id follows from project and name, so that a repeat finds it. */
-export interface WorkflowDocument extends Document {
-  readonly project: string;
-  readonly name: string;
-  /** Content hash of the checked form. */
-  readonly spec: string;
-  readonly text: string;
-  readonly resource: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
 
 const cached = 256;
 

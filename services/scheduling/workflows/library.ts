@@ -6,27 +6,8 @@ import type { AdHocAction } from '@anneal/contracts/workflow.ts';
 import { parseActions, type KnownActions } from '@anneal/hot/workflow/ad-hoc.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
-import type { Collection, Document } from '@anneal/store/port.ts';
-
-/** An ad hoc action of a project. Its id follows from project and name. */
-export interface AdHocDocument extends Document {
-  readonly project: string;
-  readonly name: string;
-  readonly action: AdHocAction;
-  readonly text: string;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
-
-/** An environment of executions. Its id follows from project and name. */
-export interface WorkflowEnvironmentDocument extends Document {
-  readonly project: string;
-  readonly name: string;
-  readonly description: string;
-  readonly variables: JsonObject;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
+import type { Collection } from '@anneal/store/port.ts';
+import type { AdHocDocument, WorkflowEnvironmentDocument } from '../documents/workflows.ts';
 
 /** A project stores at most so many ad hoc actions, and so many environments. */
 const mostStored = 1000;

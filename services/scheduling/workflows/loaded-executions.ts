@@ -1,6 +1,6 @@
 /**
  * The executions of a shard that are in memory, each with the entry of its journal, so that the cost of a step follows
- * what changes and not the number of tasks that have run. H3 of `shard/loaded-stacks.ts` holds here too: state in memory
+ * what changes and not the number of tasks that have run. H3 of `stacks/loaded-stacks.ts` holds here too: state in memory
  * is a cache, and it is discarded after any failure.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -9,7 +9,7 @@ import { isEndedExecution } from '@anneal/convergence/workflow/documents.ts';
 import { joinTask } from '@anneal/convergence/workflow/pages.ts';
 import type { WorkflowState } from '@anneal/convergence/workflow/protocol.ts';
 import type { SchedulingCollections } from '../collections.ts';
-import { closeRecord, type JournalDocument } from '../shard/journal.ts';
+import { closeRecord, type JournalDocument } from '../documents/journal.ts';
 import type { WorkflowDefinitions } from './definitions.ts';
 import { performExecution, type ExecutionPerforming } from './perform.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Carries out the record of an execution: sends, writes, publishes, as `shard/perform.ts` does for a stack. A repeat does
+ * Carries out the record of an execution: sends, writes, publishes, as `stacks/perform.ts` does for a stack. A repeat does
  * no harm: messages and events have the same ids, and a document is written over exactly the version it was made from.
  */
 import type { Envelope, Mint } from '@anneal/contracts/envelope.ts';
@@ -14,10 +14,10 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { BulkOperation, Document, Draft } from '@anneal/store/port.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
 import type { SchedulingCollections } from '../collections.ts';
-import type { ExecutionRecord } from '../shard/journal.ts';
-import { causeEnvelope } from '../shard/perform.ts';
-import type { ProviderDirectory } from '../shard/providers.ts';
-import type { Shards } from '../shards/shards.ts';
+import type { ExecutionRecord } from '../documents/journal.ts';
+import { causeEnvelope } from '../stacks/perform.ts';
+import type { ProviderDirectory } from '../providers.ts';
+import type { Shards } from '../shard-map/shards.ts';
 import { requestOf } from './requests.ts';
 
 /** The parts of the service that records of executions use. */

@@ -28,7 +28,7 @@ import { openProperty, sealLeaves } from '@anneal/runtime/secrets/open.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SchedulingCollections } from '../collections.ts';
-import type { WorkDocument } from '../provider/document.ts';
+import type { WorkDocument } from '../documents/work.ts';
 import type { WorkflowDefinitions } from './definitions.ts';
 import { definitionFrom } from './template.ts';
 import type { CronTriggers } from './triggers/cron-triggers.ts';

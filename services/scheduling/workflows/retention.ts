@@ -8,7 +8,7 @@ import { mostItemsOf, pageId } from '@anneal/convergence/workflow/pages.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { sweepEvery } from '@anneal/runtime/work/sweeps.ts';
 import type { SchedulingCollections } from '../collections.ts';
-import type { Shards } from '../shards/shards.ts';
+import type { Shards } from '../shard-map/shards.ts';
 
 const sweepMs = 60_000;
 const mostAtOnce = 200;

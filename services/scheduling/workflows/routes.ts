@@ -27,7 +27,7 @@ import {
 } from '@anneal/contracts/calls/workflow.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SchedulingCollections } from '../collections.ts';
-import type { Shards } from '../shards/shards.ts';
+import type { Shards } from '../shard-map/shards.ts';
 import type { WorkflowDefinitions } from './definitions.ts';
 import type { CronTriggers } from './triggers/cron-triggers.ts';
 import { readTasks } from './loaded-executions.ts';

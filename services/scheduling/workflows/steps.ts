@@ -1,6 +1,6 @@
 /**
  * Steps the executions of one shard, with the journal, the queue and the timers of its stacks. H1, H2 and H4 of
- * `shard/steps.ts` hold here too: one step of an execution at a time, a record before anything that follows from it, and
+ * `stacks/steps.ts` hold here too: one step of an execution at a time, a record before anything that follows from it, and
  * no record when nothing changes.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
@@ -24,9 +24,9 @@ import { reply } from '@anneal/provider/accept.ts';
 import { responseTo } from '@anneal/provider/document.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { z } from 'zod';
-import type { Arrival } from '../shard/arrival.ts';
-import type { Died } from '../shard/death.ts';
-import { appendRecord, closeRecord, type ExecutionRecord } from '../shard/journal.ts';
+import type { Arrival } from '../stacks/arrival.ts';
+import type { Died } from '../stacks/death.ts';
+import { appendRecord, closeRecord, type ExecutionRecord } from '../documents/journal.ts';
 import { beginsExecution, firstDocument, type ExecutionIntake } from './intake.ts';
 import { LoadedExecutions, workflowState, type ExecutionLoading, type LoadedExecution } from './loaded-executions.ts';
 import { performExecution } from './perform.ts';

@@ -24,7 +24,7 @@ import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { shardQueue } from '@anneal/contracts/queues.ts';
 import { openSchedulingCollections } from '../collections.ts';
-import { shardOf } from '../shards/shard-of.ts';
+import { shardOf } from '../shard-map/shard-of.ts';
 import {
   literal,
   openHarness,

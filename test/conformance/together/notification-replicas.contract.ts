@@ -12,7 +12,7 @@ import { subscriptionCreate } from '@anneal/contracts/calls/notification.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { openBus } from '@anneal/bus/open.ts';
 import { EventLog } from '@anneal/notification/events/event-log.ts';
-import { openSubscriptions } from '@anneal/notification/subscriptions/subscriptions.ts';
+import { openSubscriptions } from '@anneal/notification/documents/subscription.ts';
 import { atEnd, cleanUpAll, listen, project } from '@anneal/notification/testing/world.ts';
 import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import { dropDatabase } from '@anneal/store/mongodb/drop.ts';

@@ -12,7 +12,7 @@ import {
   type NodePatch,
 } from '@anneal/contracts/calls/provisioning.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { steps } from '@anneal/provisioning/nodes/states/states.ts';
+import { steps } from '@anneal/provisioning/documents/states.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { freeLocalPort } from '../../backends/free-port.ts';
 import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';

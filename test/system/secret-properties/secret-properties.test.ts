@@ -6,7 +6,7 @@ import { nodeEnrol } from '@anneal/contracts/calls/provisioning.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { servedTypes } from '@anneal/hot/types/served.ts';
+import { servedTypes } from '@anneal/hot/served.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

@@ -3,7 +3,7 @@ import type { HostResponse } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { DeploymentState } from '../../collections.ts';
-import type { StoredConfig } from '../derive.ts';
+import type { StoredConfig } from '../../configs/derive.ts';
 
 export interface DeploymentOutcome {
   readonly status: 'COMPLETE' | 'FAILED';

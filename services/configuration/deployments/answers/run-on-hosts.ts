@@ -9,7 +9,7 @@ import type { DeploymentRun, StartedDeployment } from '@anneal/contracts/calls/c
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ConfigurationResource, HostDocument } from '../../collections.ts';
-import { storedConfig } from '../../configs/stored.ts';
+import { storedConfig } from './stored-config.ts';
 import { findHost } from '../../queues/names.ts';
 import type { NewRunContext } from '../runs/new-run.ts';
 import { carryOutEach } from '../runs/run.ts';

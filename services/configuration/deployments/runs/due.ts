@@ -1,13 +1,13 @@
 /** Actions of the durable timers of this service. */
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import type { Timer } from '@anneal/store/timers.ts';
-import { endGrant } from '../../broker/grant.ts';
+import { endGrant } from '../../hosts/grant.ts';
 import { sweepDeparted } from '../../hosts/host.ts';
-import type { HostMessageContext } from '../../hosts/message.ts';
+import type { HostMessageContext } from '../answers/message.ts';
 import { firstMessage, isClaimed, sweepMessages } from '../../queues/queue.ts';
-import { claimTimer } from '../../queues/hand-out.ts';
+import { claimTimer } from './hand-out.ts';
 import { hostQueue } from '../../queues/names.ts';
-import { sweepOutputs, type StoredOutputContext } from '../../output/stored-output.ts';
+import { sweepOutputs, type StoredOutputContext } from '../../contents/stored-output.ts';
 import { lookAtRun, lookAtRuns } from './expire.ts';
 import { forgetRuns } from './forget.ts';
 import type { NewRunContext } from './new-run.ts';

@@ -11,7 +11,7 @@ import { limitWait } from './limit-wait.ts';
 import { byRun, finishRun, offerEach } from './run.ts';
 import type { RunContext } from './run-context.ts';
 import { lookBy, waitDueAt } from './run-timer.ts';
-import { answerDueAt, queueMs } from './time-limit.ts';
+import { answerDueAt, queueMs } from '../../configs/time-limit.ts';
 
 /** How much the clocks of two machines may differ. */
 const clocksDifferMs = 60_000;

@@ -23,14 +23,14 @@ import {
   strings,
   type HostAction,
   type StoredConfig,
-} from '../derive.ts';
+} from '../../configs/derive.ts';
 import { attributesOf } from '../answers/outcome.ts';
 import { skipping } from './run.ts';
 import type { RunContext } from './run-context.ts';
 import { respond, withEvent } from '../../respond.ts';
-import { signalTransportOf } from '../../collectors/signal-inputs.ts';
+import { signalTransportOf } from './signal-inputs.ts';
 import { fillIn } from '../../configs/structured.ts';
-import { checkLimits, runSeconds } from './time-limit.ts';
+import { checkLimits, runSeconds } from '../../configs/time-limit.ts';
 
 export interface NewRunContext extends RunContext {
   readonly deploymentTimeoutMs: number;

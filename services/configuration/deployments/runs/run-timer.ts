@@ -9,7 +9,7 @@
 import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
 import type { MessageDocument } from '../../collections.ts';
-import { answerDueAt, queueMs } from './time-limit.ts';
+import { answerDueAt, queueMs } from '../../configs/time-limit.ts';
 
 export interface RunTimerContext {
   readonly timers: () => Timers;

@@ -33,10 +33,10 @@ import { hostQueue, type ResolvedQueue } from '../../queues/names.ts';
 import { limitWait } from './limit-wait.ts';
 import { lookBy, runsTimer, takenDueAt, waitDueAt } from './run-timer.ts';
 import { respond, withEvent } from '../../respond.ts';
-import { judge, noteUnexpected } from '../../hosts/unexpected.ts';
-import { outputAddress } from '../../output/stored-output.ts';
+import { judge, noteUnexpected } from '../answers/unexpected.ts';
+import { outputAddress } from '../../contents/stored-output.ts';
 import { acceptedAt, hasAcceptance } from './accepted-at.ts';
-import { answerDueAt } from './time-limit.ts';
+import { answerDueAt } from '../../configs/time-limit.ts';
 import type { RunContext } from './run-context.ts';
 
 /** How long a message outlives the deadline, so that the deadline ends the run and not the expiry of the message. */

@@ -8,7 +8,7 @@ import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
-import { Letter, ReplayAll } from '../parts/letters.tsx';
+import { Letter, ReplayAll } from '../asking/letters.tsx';
 import { useNotify } from '../parts/notices.tsx';
 import { quoted } from '../parts/quoted.ts';
 import { Mark } from '../parts/state.tsx';

@@ -14,7 +14,7 @@ import { needCount, toneOfWhy } from '../parts/needs.ts';
 import { Mark, StatePill } from '../parts/state.tsx';
 import { Sentence } from '../parts/sentence.tsx';
 import { Age, useNow } from '../parts/time.tsx';
-import { Exits } from '../parts/why.tsx';
+import { Exits } from '../asking/why.tsx';
 
 export function HomePage() {
   const overview = useAsk(['overview'], (client) => client.overview(), 15_000);

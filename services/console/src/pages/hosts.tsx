@@ -9,7 +9,7 @@ import { Filter } from '../parts/filter.tsx';
 import { PanelToggle, usePanel } from '../parts/panel.tsx';
 import { Same } from '../parts/same.tsx';
 import { StateWord } from '../parts/state.tsx';
-import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
+import { PagedTable, type PagedColumn } from '../asking/paged-table.tsx';
 import { Age } from '../parts/time.tsx';
 import { Views, type View } from '../parts/views.tsx';
 

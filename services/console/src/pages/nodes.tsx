@@ -11,7 +11,7 @@ import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Filter, useFilter } from '../parts/filter.tsx';
 import { StateWord } from '../parts/state.tsx';
-import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
+import { PagedTable, type PagedColumn } from '../asking/paged-table.tsx';
 import { Same } from '../parts/same.tsx';
 import { Age } from '../parts/time.tsx';
 import { Views } from '../parts/views.tsx';

@@ -8,7 +8,7 @@ import { useChange } from '../parts/use-change.ts';
 import { Empty } from '../parts/command.tsx';
 import { Filter } from '../parts/filter.tsx';
 import { StateWord } from '../parts/state.tsx';
-import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
+import { PagedTable, type PagedColumn } from '../asking/paged-table.tsx';
 import { useSession } from '../session/session.tsx';
 
 const columns: readonly PagedColumn<ProjectView>[] = [

@@ -7,7 +7,7 @@ import { Answer } from '../parts/answer.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { useNotify } from '../parts/notices.tsx';
-import { DepthChart, Follow, Publish, ratesOf, useSamples } from '../parts/queue-live.tsx';
+import { DepthChart, Follow, Publish, ratesOf, useSamples } from '../asking/queue-live.tsx';
 import { Same } from '../parts/same.tsx';
 import { useSession } from '../session/session.tsx';
 

@@ -8,7 +8,7 @@ import { Count } from '../parts/count.tsx';
 import { Filter } from '../parts/filter.tsx';
 import { Mark, QuietMark } from '../parts/state.tsx';
 import { Same } from '../parts/same.tsx';
-import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
+import { PagedTable, type PagedColumn } from '../asking/paged-table.tsx';
 import { Views, type View } from '../parts/views.tsx';
 
 /** What a queue without consumers and with messages needs: a look. */

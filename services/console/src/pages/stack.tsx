@@ -14,7 +14,7 @@ import { quoted } from '../parts/quoted.ts';
 import { Sentence } from '../parts/sentence.tsx';
 import { StatePill } from '../parts/state.tsx';
 import { Age } from '../parts/time.tsx';
-import { WhyCard } from '../parts/why.tsx';
+import { WhyCard } from '../asking/why.tsx';
 import { useSession } from '../session/session.tsx';
 import { Abandon } from '../stack/abandon.tsx';
 import { StackEvents } from '../stack/events.tsx';

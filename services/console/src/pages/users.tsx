@@ -11,7 +11,7 @@ import { PickName } from '../access/pick-name.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Filter } from '../parts/filter.tsx';
 import { StateWord } from '../parts/state.tsx';
-import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
+import { PagedTable, type PagedColumn } from '../asking/paged-table.tsx';
 import { useSession } from '../session/session.tsx';
 
 const columns: readonly PagedColumn<UserView>[] = [

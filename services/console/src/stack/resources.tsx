@@ -10,7 +10,7 @@ import { CloseDetail } from '../parts/close-detail.tsx';
 import { Empty } from '../parts/command.tsx';
 import { Filter } from '../parts/filter.tsx';
 import { StatePill, StateWord } from '../parts/state.tsx';
-import { PagedTable, type PagedColumn } from '../parts/paged-table.tsx';
+import { PagedTable, type PagedColumn } from '../asking/paged-table.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Act } from '../parts/act.tsx';
 import { toneOfWhy } from '../parts/needs.ts';
@@ -21,7 +21,7 @@ import { Sentence } from '../parts/sentence.tsx';
 import { useSession } from '../session/session.tsx';
 import type { ResourceAct } from '@anneal/contracts/calls/scheduling.ts';
 import { Age } from '../parts/time.tsx';
-import { WhyCard } from '../parts/why.tsx';
+import { WhyCard } from '../asking/why.tsx';
 
 export type PlacedResource = Resource & { readonly path: string };
 

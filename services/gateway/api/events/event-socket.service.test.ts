@@ -11,7 +11,7 @@ import Fastify from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { Upgrades } from '../../http/upgrades.ts';
-import { createStreamPlaces } from '../stream-places.ts';
+import { createStreamPlaces } from '../../http/stream-places.ts';
 import { createEventSockets } from './event-socket.ts';
 import { login, project, startTestGateway, type TestGateway } from '../../testing/test-gateway.ts';
 

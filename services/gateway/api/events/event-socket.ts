@@ -13,8 +13,8 @@ import { toFailure } from '@anneal/contracts/errors.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { Upgrades } from '../../http/upgrades.ts';
-import type { Stream, StreamItem } from '../event-stream.ts';
-import type { StreamPlaces } from '../stream-places.ts';
+import type { Stream, StreamItem } from '../../http/event-stream.ts';
+import type { StreamPlaces } from '../../http/stream-places.ts';
 
 /** Why the gateway ends a stream. The reader reconnects after each but `unauthorized` and `spoken`. */
 const closeCodes = {

@@ -12,7 +12,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
 import { eventsKey, type Wakeups } from '../../wakeups.ts';
-import type { Stream } from '../event-stream.ts';
+import type { Stream } from '../../http/event-stream.ts';
 
 export interface ReadingOptions {
   ask: Ask;

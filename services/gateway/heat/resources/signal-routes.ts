@@ -7,7 +7,7 @@ import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
-import { collectFor, shownMetadata } from '../../collect/host-metadata.ts';
+import { collectFor, shownMetadata } from '../../host-metadata.ts';
 import { described } from '../../http/described.ts';
 import { callerOf } from '../../identity/caller.ts';
 import { occasionOf } from '../../identity/occasion.ts';

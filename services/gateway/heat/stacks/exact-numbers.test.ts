@@ -1,5 +1,5 @@
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { exactReviver, mayHoldExact, readStoredJson } from '@anneal/python/values/json-text.ts';
+import { exactReviver, mayHoldExact, readStoredJson } from '@anneal/python/yaml/json-text.ts';
 import { expect, it } from 'vitest';
 import { exactDocument, exactParameters, withPlainFields } from './exact-numbers.ts';
 

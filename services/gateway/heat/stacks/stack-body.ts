@@ -6,7 +6,7 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { failurePolicies, mostTimeoutMinutes, type FailurePolicy } from '@anneal/contracts/calls/scheduling.ts';
 import { parse as parseJson } from 'secure-json-parse';
 import { z } from 'zod';
-import { exactReviver } from '@anneal/python/values/json-text.ts';
+import { exactReviver } from '@anneal/python/yaml/json-text.ts';
 import { heatError } from '../wording.ts';
 import { exactDocument, exactParameters, withPlainFields } from './exact-numbers.ts';
 

@@ -10,7 +10,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseField } from '../../http/body.ts';
 import { described } from '../../http/described.ts';
-import { ec2Signature } from '../../cfn/ec2-signature.ts';
+import { ec2Signature } from '../ec2-signature.ts';
 import { accessOfUser, rolesIn, scopeOfProject, type UserAccess } from '../access.ts';
 import { AddedCatalogs } from '../catalog.ts';
 import type { StoredCredentialDocument } from '../directory/documents.ts';

@@ -12,7 +12,7 @@ import { claimWithin, returnClaim, type ClaimOptions, type WantedClaim } from '.
 import { messageBody, messageSchema, messagesSchema, queueHref, type Dialect } from '../dialect.ts';
 import { limitOf, limitQueries, type QueueRequestLimits } from '../limits.ts';
 import { checkedHosts, hosts } from '../messages/message-paths.ts';
-import { sendScript } from '../../shell/send-script.ts';
+import { sendScript } from './send-script.ts';
 
 export interface ClaimRouteOptions extends ClaimOptions {
   dialect: Dialect;

@@ -5,7 +5,7 @@ import { json } from '@anneal/contracts/json.ts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
-import { withMetadata } from '../../collect/host-metadata.ts';
+import { withMetadata } from '../../host-metadata.ts';
 import { queryValue } from '../../http/body.ts';
 import { described } from '../../http/described.ts';
 import { callerOf, ofHost } from '../../identity/caller.ts';

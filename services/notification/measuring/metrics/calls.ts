@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { answer, type Route } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Posted } from '../../credentials/credentials.ts';
 import { metricList, metricPost, metricQuery, type Labels } from '@anneal/contracts/calls/measuring.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { z } from 'zod';
@@ -17,13 +18,6 @@ const mostPoints = 20_000;
 type Question<C extends { data: z.ZodType }> = z.infer<C['data']>;
 type AnswerOf<C extends { answer: z.ZodType }> = z.infer<C['answer']>;
 type Poster = Question<typeof metricPost>['poster'];
-
-/** The limits of a poster, and its labels. */
-export interface Posted {
-  readonly labels: Labels;
-  /** The names that it may post. Undefined: all. */
-  readonly names?: readonly string[];
-}
 
 export interface MetricCallOptions {
   readonly context: ServiceContext;

@@ -10,11 +10,11 @@ import type { NodeStep } from '@anneal/contracts/calls/provisioning.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import type { Bmcs } from '../bmc/bmcs.ts';
-import type { BmcMachine } from '../bmc/port.ts';
-import type { NodeDocument, NodePlan } from '../document.ts';
+import type { Bmcs } from '../../bmcs.ts';
+import type { BmcMachine } from '../../bmc/port.ts';
+import type { NodeDocument, NodePlan } from '../../documents/node.ts';
 import type { StepOutcome } from '../states/step-outcome.ts';
-import type { StepProgress } from './progress.ts';
+import type { StepProgress } from '../../documents/progress.ts';
 import { argumentsOf, nameOf, type StepName } from './catalogue.ts';
 
 export const planAfterStep = (plan: NodePlan): NodePlan => ({ ...plan, at: plan.at + 1, memo: {} });

@@ -18,7 +18,7 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { change } from '@anneal/store/change.ts';
 import { DuplicateError, type Collection, type Document } from '@anneal/store/port.ts';
 import type { z } from 'zod';
-import type { NodeDocument } from '../document.ts';
+import type { NodeDocument } from '../../documents/node.ts';
 
 type Kind = RunbookView['kind'];
 /** `key` is unique: the kind and the name. */

@@ -6,6 +6,8 @@
  *    delays another one by one slot at most.
  * A3 A node that only the limit of its rack or power domain stops does not delay the nodes behind it.
  */
+import type { SlotTurn } from '../../documents/node.ts';
+
 export const slotKinds = ['deploy', 'clean', 'erase'] as const;
 export type SlotKind = (typeof slotKinds)[number];
 
@@ -29,18 +31,6 @@ export interface SlotWaiter extends SlotUser {
   /** When it began to wait. */
   readonly since: string;
 }
-
-/** The turn of a node that waits, among those that wait for the same kind of work. */
-export interface SlotTurn {
-  readonly position: number;
-  readonly of: number;
-  /** The limits that are reached, e.g. `1 of 1 deploys in rack r1`. */
-  readonly why: string;
-}
-
-/** E.g. `waiting for a slot, position 2 of 5: 10 of 10 deploys`. */
-export const slotText = ({ position, of, why }: SlotTurn): string =>
-  `waiting for a slot, position ${position} of ${of}: ${why}`;
 
 const domains = ['total', 'rack', 'power_domain'] as const;
 

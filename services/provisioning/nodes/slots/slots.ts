@@ -16,10 +16,10 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { writeOver } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
 import type { NodeState } from '@anneal/contracts/calls/provisioning.ts';
-import type { NodeDocument } from '../document.ts';
-import type { NodeRecords } from '../records.ts';
-import { domainIn } from '../../servers/place-rule.ts';
-import { admission, type LimitsOfKinds, type SlotKind, type SlotTurn, type SlotUser } from './admission.ts';
+import type { NodeDocument, SlotTurn } from '../../documents/node.ts';
+import type { NodeRecords } from '../../documents/records.ts';
+import { domainIn } from './place-rule.ts';
+import { admission, type LimitsOfKinds, type SlotKind, type SlotUser } from './admission.ts';
 
 interface SlotsDocument extends Document {
   readonly holders: readonly SlotUser[];

@@ -1,10 +1,10 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { nodeView, withoutWarning, withWarning, type Boot, type NodeDocument } from '../document.ts';
-import { afterPowerFailure } from '../bmc/driver.ts';
-import { identityChange, requireOwnMachine, sameMachine } from '../bmc/faults.ts';
-import { identityFault } from '../bmc/identity.ts';
+import { nodeView, withoutWarning, withWarning, type Boot, type NodeDocument } from '../../documents/node.ts';
+import { afterPowerFailure } from './driver.ts';
+import { identityChange, requireOwnMachine, sameMachine } from '../../documents/faults.ts';
+import { identityFault } from '../../documents/identity.ts';
 import { acceptedMachine, changePower, lateFailure, move, type MoveContext } from './moves.ts';
 import { isHopeless } from './steps.ts';
 

@@ -8,7 +8,7 @@ import {
   type PowerTarget,
   type NodeWork,
   type NodeChange,
-} from '../document.ts';
+} from '../../documents/node.ts';
 import {
   firstStep,
   holdStates,
@@ -19,7 +19,7 @@ import {
   verbTowards,
   type ProvisionStep,
   type Verb,
-} from './states.ts';
+} from '../../documents/states.ts';
 
 export interface Budgets {
   readonly bmcMs: number;

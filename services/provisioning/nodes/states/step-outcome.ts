@@ -1,7 +1,7 @@
 /** The result of one step of a node's work. */
 import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
-import type { NodeChange } from '../document.ts';
-import type { ProvisionStep } from './states.ts';
+import type { NodeChange } from '../../documents/node.ts';
+import type { ProvisionStep } from '../../documents/states.ts';
 
 /** The effect of a settled machine on its node's conditions: a warning to record, or one to clear. */
 export type Settled = { readonly warning: Condition } | { readonly clears: Condition['type'] };

@@ -6,19 +6,19 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { pathFrom } from '@anneal/contracts/origin.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import type { Bmcs } from '../bmc/bmcs.ts';
-import type { Fencing } from '../bmc/fencing.ts';
-import { bootOf, BootSteps, type BootStepOptions } from '../../boot/boot-steps.ts';
-import { inspectedProperties } from '../bmc/declared-properties.ts';
+import type { Bmcs } from '../../bmcs.ts';
+import type { Fencing } from '../fencing.ts';
+import { bootOf, BootSteps, type BootStepOptions } from './boot-steps.ts';
+import { inspectedProperties } from '../../bmc/declared-properties.ts';
 import type { InspectionRules } from '../../inspection/rules.ts';
 import { planAfterStep, PlanRunner } from '../plan/run.ts';
 import { hasMachine } from '../../fake/machine.ts';
-import type { ServerHosts } from '../../servers/hosts.ts';
-import type { NodeDocument, Power, NodeChange } from '../document.ts';
+import type { ServerHosts } from './hosts.ts';
+import type { NodeDocument, Power, NodeChange } from '../../documents/node.ts';
 import type { HardwareRecords } from '../hardware-settings.ts';
-import type { NodeRecords } from '../records.ts';
+import type { NodeRecords } from '../../documents/records.ts';
 import type { Slots } from '../slots/slots.ts';
-import type { ProvisionStep } from './states.ts';
+import type { ProvisionStep } from '../../documents/states.ts';
 import type { StepOutcome, Settled } from './step-outcome.ts';
 
 export interface StepOptions {

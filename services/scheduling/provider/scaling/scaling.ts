@@ -1,6 +1,7 @@
 /** ScalingProvider policies, which request another size of their group on a signal, and launch configurations. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { liveName } from '../../collections.ts';
 import { unknownOrigin, type Occasion } from '@anneal/contracts/origin.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ResourceAction, ResourceRequest, resourceSignal } from '@anneal/contracts/resource.ts';
@@ -14,10 +15,9 @@ import { grantOf, signalEndpoint, signedSignalUrl } from '@anneal/runtime/secret
 import type { Collection } from '@anneal/store/port.ts';
 import type { z } from 'zod';
 import { missingOutcome, replyOutcome } from '../../groups/answers.ts';
-import { liveName } from '../../shard/live-name.ts';
 import { scheduleType } from '@anneal/hot/types/scaling.ts';
 import type { Schedules } from './schedule.ts';
-import { adjustmentFrom, groupReference, isPolicy, ruleFrom, saidBy } from './policy.ts';
+import { adjustmentFrom, groupReference, isPolicy, ruleFrom, saidBy } from '../../groups/policy.ts';
 
 const configuration = 'AWS::AutoScaling::LaunchConfiguration';
 

@@ -11,7 +11,7 @@ import { actionInputMistakes, workflowAction } from '@anneal/hot/workflow/action
 import type { Result } from '@anneal/provider/document.ts';
 import type { Decision } from '@anneal/provider/provide.ts';
 import { openProperties } from '@anneal/runtime/secrets/open.ts';
-import type { WorkDocument } from '../../provider/document.ts';
+import type { WorkDocument } from '../../documents/work.ts';
 import { refusedWith, type ActionCall, type ActionParts, type RunAction } from './ask.ts';
 import { callHttp } from './http.ts';
 import { nodeTaskActions } from './nodes.ts';

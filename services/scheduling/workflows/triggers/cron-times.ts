@@ -1,15 +1,7 @@
 /** The times of cron triggers. Pure. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { CronPlan } from '../../documents/workflows.ts';
 import { nextCronTime, parseCron } from '@anneal/runtime/time/cron.ts';
-
-/** When a trigger starts its workflow. Times are ISO 8601 in UTC. */
-export interface CronPlan {
-  readonly pattern: string | null;
-  /** Null: it starts nothing more. */
-  readonly next: string | null;
-  /** Null: no limit. */
-  readonly remaining: number | null;
-}
 
 /** The wishes of the client or the template. */
 export interface CronWish {

@@ -15,28 +15,12 @@ import { isSecret, openProperties, sealLeaves } from '@anneal/runtime/secrets/op
 import { redaction } from '@anneal/runtime/secrets/redact.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { change, changeOrInsert } from '@anneal/store/change.ts';
-import type { Collection, Document } from '@anneal/store/port.ts';
+import type { Collection } from '@anneal/store/port.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
 import type { WorkflowDefinitions } from '../definitions.ts';
-import { firstPlan, planAfter, textOfTime, timeOfText, type CronPlan, type CronWish } from './cron-times.ts';
+import { firstPlan, planAfter, textOfTime, timeOfText, type CronWish } from './cron-times.ts';
+import type { CronDocument } from '../../documents/workflows.ts';
 import { reportTriggered, startTriggered, type TriggerParts } from './start.ts';
-
-/** A cron trigger. Its id is that of its resource; for a client's, it follows from project and name. */
-export interface CronDocument extends Document, CronPlan {
-  readonly project: string;
-  readonly owner: string;
-  readonly name: string;
-  /** Null for the trigger of a client. */
-  readonly stack: { readonly id: string; readonly name: string } | null;
-  readonly workflow: string;
-  readonly workflow_id: string;
-  /** The request of the client that made it, so that a repeat is no second trigger. */
-  readonly request?: string;
-  readonly input: JsonObject;
-  readonly params: JsonObject;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
 
 type NewCron = CronWish &
   Pick<CronDocument, 'id' | 'project' | 'owner' | 'stack' | 'workflow' | 'input' | 'params' | 'request'>;

@@ -19,23 +19,10 @@ import { type EvaluateInWorkflow, workflowEvaluation } from '@anneal/hot/workflo
 import type { Request, Result } from '@anneal/provider/document.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
-import type { Collection, Document } from '@anneal/store/port.ts';
+import type { Collection } from '@anneal/store/port.ts';
+import type { TriggerDocument } from '../../documents/workflows.ts';
 import type { z } from 'zod';
 import { reportTriggered, startTriggered, type TriggerParts } from './start.ts';
-
-/** A trigger; its id is that of its resource. */
-export interface TriggerDocument extends Document {
-  readonly project: string;
-  readonly name: string;
-  readonly stack: { readonly id: string; readonly name: string };
-  readonly types: readonly string[];
-  readonly match: JsonObject;
-  readonly workflow: string;
-  readonly input: JsonObject;
-  readonly params: JsonObject;
-  /** The queue whose messages start the workflow, until this time in milliseconds since the epoch. Absent: events do. */
-  readonly queue?: { readonly name: string; readonly until: number };
-}
 
 /** The events that may start a workflow. */
 const patterns = [
