@@ -10,6 +10,7 @@ import type { BusLog } from './bus-log.ts';
 import { createClaimChecks, type ClaimChecks, type Destination } from './send/claim-checks.ts';
 import { claimCheckBytes, createCodec, type Codec } from './codec.ts';
 import { createDeaths } from './consume/death.ts';
+import type { QuestionSeals } from './open-options.ts';
 import { BusConsumer } from './consume/consumer.ts';
 import { BusConsumers } from './consume/consumers.ts';
 import type { Bus } from './port.ts';
@@ -38,6 +39,7 @@ export function createBus(options: {
   now: () => Date;
   /** How long the data of a large message is kept after the message was handled. */
   claimCheckMs?: number | undefined;
+  sealing?: QuestionSeals | undefined;
 }): Bus {
   const { broker, log, store, now } = options;
   const claimChecks = createClaimChecks({
@@ -47,7 +49,10 @@ export function createBus(options: {
     log,
     keepMs: options.claimCheckMs,
   });
-  const codec = createCodec({ registry: options.registry, blobs: store.blobs, claimChecks });
+  const { registry, sealing } = options;
+  // Other processes could not answer what only this one remembers.
+  const asksInMemory = broker.members === undefined;
+  const codec = createCodec({ registry, blobs: store.blobs, claimChecks, sealing, asksInMemory });
   const parts: BusParts = { broker, codec, claimChecks, log, outages: new Outages({ source: broker, now }) };
   const consumers = new BusConsumers({ broker, log });
   const messages = createSender(parts);
@@ -109,10 +114,18 @@ function createSender(parts: BusParts): Pick<Bus, 'send' | 'request' | 'reply' |
       const packets = encodeAll(messages, { kind: 'queue', queue });
       await order.send(queue, packets, (encoded) => broker.send({ queue, packets: encoded }));
     },
-    async request({ queue, call, message, timeoutMs = defaultTimeoutMs, signal, failsInOutage = false }) {
+    async request({
+      queue,
+      call,
+      message,
+      timeoutMs = defaultTimeoutMs,
+      signal,
+      failsInOutage = false,
+      seals = false,
+    }) {
       if (failsInOutage) await outages.pass();
       const question = { ...message, replyto: broker.inbox, answerwithin: Math.max(1, Math.ceil(timeoutMs)) };
-      const packets = encodeAll([question], { kind: 'once' });
+      const packets = encodeAll([question], { kind: 'once', seals });
       const answer = questions.ask({ queue, call, id: message.id, timeoutMs, signal });
       void order
         .send(queue, packets, async (encoded) => {

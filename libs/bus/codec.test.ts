@@ -1,8 +1,9 @@
-import { event, message, type Definition } from '@anneal/contracts/define.ts';
+import { call, event, message, type Definition } from '@anneal/contracts/define.ts';
 import { createEnvelopeCheck, envelopeSchema, type Envelope } from '@anneal/contracts/envelope.ts';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createCodec } from './codec.ts';
+import { isObject, type Json } from '@anneal/contracts/json.ts';
+import { claimCheckBytes, createCodec } from './codec.ts';
 
 const changed = event(
   'test.changed',
@@ -29,6 +30,76 @@ const envelope = (more: object = {}): Envelope => ({
   correlationid: 'a',
   data: { n: 1 },
   ...more,
+});
+
+/** A seal as long as what it hides, which only its maker opens. */
+const sealing = {
+  seal: (data: Json) => ({ $sealed: Buffer.from(JSON.stringify(data)).toString('base64') }),
+  isSealed: (data: Json | undefined) => isObject(data) && '$sealed' in data,
+  open: <T extends Json>(data: T) =>
+    JSON.parse(Buffer.from((data as { $sealed: string }).$sealed, 'base64').toString()) as T,
+};
+
+describe('questions that may quote secrets', () => {
+  const answered = call('test.answered', 'A host answers.', {
+    question: z.object({ text: z.string() }),
+    answer: z.object({}),
+    quotesSecrets: true,
+  });
+  const kept = new Map<string, string>();
+  const codecWith = (options: { asksInMemory?: boolean; sealing?: typeof sealing }) =>
+    createCodec({
+      registry: new Map<string, Definition>([
+        [answered.type, answered],
+        [asked.type, asked],
+      ]),
+      blobs: { put: unused, get: unused, getText: async (hash) => kept.get(hash), remove: unused },
+      claimChecks: {
+        keep: async (_message, text) => {
+          kept.set('hash', text);
+          return 'hash';
+        },
+      },
+      ...options,
+    });
+  const question = (text: string) => envelope({ type: answered.type, data: { text } });
+  const secret = 'a-secret-of-the-user';
+  const long = `${secret}${' '.repeat(claimCheckBytes)}`;
+
+  it.each([
+    ['in a message', secret, {}],
+    ['in a claim check', long, {}],
+    ['in a claim check of a broker in memory', long, { asksInMemory: true }],
+  ])('are sealed %s, and open for the receiver', async (_, text, options) => {
+    kept.clear();
+    const codecOfOurs = codecWith({ ...options, sealing });
+    const { bytes, valid } = await codecOfOurs.encode(question(text), { kind: 'once', seals: true });
+    expect([String(bytes), ...kept.values()].join('\n')).not.toContain(secret);
+    expect(await codecOfOurs.decode(bytes)).toMatchObject({ data: { text } });
+    expect(await codecOfOurs.decode(bytes, valid)).toMatchObject({ data: { text } });
+  });
+
+  it('travel as they are to a receiver that cannot open them, in memory, and when they quote nothing', async () => {
+    const plain = [
+      await codecWith({ sealing }).encode(question(secret), { kind: 'once', seals: false }),
+      await codecWith({}).encode(question(secret), { kind: 'once', seals: true }),
+      await codecWith({ sealing, asksInMemory: true }).encode(question(secret), { kind: 'once', seals: true }),
+    ];
+    for (const { bytes } of plain) {
+      expect(String(bytes)).toContain(secret);
+      expect(await codecWith({ sealing }).decode(bytes)).toMatchObject({ data: { text: secret } });
+    }
+    const other = envelope({ type: asked.type, data: { tags: [secret] } });
+    expect(String((await codecWith({ sealing }).encode(other, { kind: 'once', seals: true })).bytes)).toContain(secret);
+  });
+
+  it('are refused when the seal is of another maker, or in a message that never quotes secrets', () => {
+    const sealed = { data: sealing.seal({ text: secret }) };
+    const bytes = JSON.stringify(envelope({ type: answered.type, ...sealed }));
+    expect(() => codecWith({}).decode(bytes)).toThrow('data.text');
+    const other = JSON.stringify(envelope({ type: asked.type, data: sealing.seal({ tags: 'wrong' }) }));
+    expect(codecWith({ sealing }).decode(other)).toMatchObject({ data: {} });
+  });
 });
 
 describe('the codec', () => {

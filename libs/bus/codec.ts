@@ -3,6 +3,8 @@
  * ours. An incoming one is InvalidMessage, which the consumer turns into a dead letter (B5). Data over 256 KiB travels
  * as a claim check.
  *
+ * The data of a question that may quote secrets is sealed for the way, when its sender asks for it.
+ *
  * The bytes contain the message after validation. So bytes that this process made, and that an adapter returns without
  * their having left its memory, are read without a second validation. All other bytes are validated.
  */
@@ -17,12 +19,13 @@ import {
 import { AnnealError, type ErrorCode, type Mistake } from '@anneal/contracts/errors.ts';
 import { cloudEventAttributes } from '@anneal/contracts/event-headers.ts';
 import { isLargeJson, readJson, writeJson } from '@anneal/contracts/slices/json-slices.ts';
-import { isObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { createQuickCheck, type QuickCheck } from '@anneal/contracts/quick-check.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 import type { ClaimChecks, Destination } from './send/claim-checks.ts';
 import type { z } from 'zod';
 import type { Packet } from './broker.ts';
+import type { QuestionSeals } from './open-options.ts';
 
 /** Larger data goes into the store, in bytes of JSON. */
 export const claimCheckBytes = 256 * 1024;
@@ -56,11 +59,15 @@ export function createCodec(options: {
   registry: ReadonlyMap<string, Definition>;
   blobs: Blobs;
   claimChecks: Pick<ClaimChecks, 'keep'>;
+  sealing?: QuestionSeals | undefined;
+  /** The broker keeps questions only in the memory of this process, so that only their claim checks are sealed. */
+  asksInMemory?: boolean;
 }): Codec {
-  const { registry, blobs, claimChecks } = options;
+  const { registry, blobs, claimChecks, sealing, asksInMemory = false } = options;
   const isPlainEnvelope = createEnvelopeCheck();
   const readEnvelope = createEnvelopeReader(isPlainEnvelope);
   const validated = createValidation(registry);
+  const { sealFor, opened } = createSeals(registry, sealing);
 
   /** The packet of a message with a long text of its data, in which the data travels as a claim check if it must. */
   const large = async (message: Envelope, text: string, destination: Destination): Promise<Packet> => {
@@ -72,14 +79,18 @@ export function createCodec(options: {
         valid: true,
       };
     }
-    const dataref = await claimChecks.keep(message, text, destination);
+    const seal = asksInMemory ? sealFor(message.type, destination) : undefined;
+    const kept = seal ? JSON.stringify(seal.seal(message.data as Json)) : text;
+    const dataref = await claimChecks.keep(message, kept, destination);
     return { ...headOf({ ...rest, dataref }, destination), bytes: JSON.stringify({ ...rest, dataref }) };
   };
 
   return {
     encode(given, destination) {
       const envelope = isPlainEnvelope(given) ? given : sendable(given);
-      const data = validated(given, 'Defect');
+      const valid = validated(given, 'Defect');
+      const seal = asksInMemory ? undefined : sealFor(given.type, destination);
+      const data = seal ? seal.seal(valid as Json) : valid;
       const message = { ...envelope, data };
       if (isLargeJson(data)) return writeJson(data).then((text) => large(message, text, destination));
       const bytes = JSON.stringify(message);
@@ -90,10 +101,13 @@ export function createCodec(options: {
     decode(bytes, valid = false) {
       const known = valid && typeof bytes === 'string' ? (JSON.parse(bytes) as Envelope) : undefined;
       // A claim check always refers to the store, which may have lost the data.
-      if (known && known.dataref === undefined) return known;
+      if (known && known.dataref === undefined) return opened(known);
       const message = readEnvelope(bytes);
       const { dataref } = message;
-      if (dataref === undefined) return { ...message, data: validated(message, 'InvalidMessage') };
+      if (dataref === undefined) {
+        const open = opened(message);
+        return { ...open, data: validated(open, 'InvalidMessage') };
+      }
       return blobs.getText(dataref).then(async (text) => {
         if (text === undefined) {
           throw new AnnealError('InvalidMessage', `The data of ${message.type} is missing in the store: ${dataref}.`);
@@ -103,7 +117,7 @@ export function createCodec(options: {
         const data = await readJson(text.trimStart()).catch((cause: unknown) => {
           throw notJson(cause);
         });
-        return { ...rest, data: validated({ ...rest, data }, 'InvalidMessage') };
+        return { ...rest, data: validated(opened({ ...rest, data }), 'InvalidMessage') };
       });
     },
 
@@ -124,6 +138,23 @@ export function createCodec(options: {
       } catch {
         return undefined;
       }
+    },
+  };
+}
+
+/** Seals and opens the data of questions that may quote secrets. */
+function createSeals(registry: ReadonlyMap<string, Definition>, sealing: QuestionSeals | undefined) {
+  const secretive = (definition: Definition): boolean =>
+    definition.kind === 'call' && definition.quotesSecrets === true;
+  const types = new Set([...registry.values()].filter(secretive).map(({ type }) => type));
+  return {
+    /** Undefined for data that travels as it is. */
+    sealFor: (type: string, destination: Destination): QuestionSeals | undefined =>
+      destination.kind === 'once' && destination.seals === true && types.has(type) ? sealing : undefined,
+    opened: (message: Envelope): Envelope => {
+      if (!sealing || !types.has(message.type)) return message;
+      const data = message.data as Json | undefined;
+      return sealing.isSealed(data) ? { ...message, data: sealing.open(data as Json) } : message;
     },
   };
 }

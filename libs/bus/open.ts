@@ -25,6 +25,6 @@ export async function openBus(options: OpenBusOptions): Promise<Bus> {
       `Cannot open a bus with ${scheme === '' ? 'a URL without a scheme' : `the scheme ${scheme}:`}; the schemes are ${known.join(', ')}.`,
     );
   }
-  const { store, registry, log, now, claimCheckMs } = options;
-  return createBus({ broker: await open(options), store, registry, log, now, claimCheckMs });
+  const { store, registry, log, now, claimCheckMs, sealing } = options;
+  return createBus({ broker: await open(options), store, registry, log, now, claimCheckMs, sealing });
 }

@@ -160,6 +160,8 @@ export interface Bus {
      * question that was sent before the outage may still be handled. Default: waits until the timeout.
      */
     failsInOutage?: boolean;
+    /** Seals the data, so that no broker keeps it in the clear. For receivers that open it, see `sealing` of the bus. */
+    seals?: boolean;
     signal?: AbortSignal;
   }): Promise<A>;
   /** Sends an answer to the requester. Harmless when it no longer waits. */

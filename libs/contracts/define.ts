@@ -21,6 +21,8 @@ export interface CallDefinition<Q = unknown, A = unknown> {
   /** The question. */
   readonly data: z.ZodType<Q>;
   readonly answer: z.ZodType<A>;
+  /** True for a question in which a program on a host may quote a secret. A broker must not keep it in the clear. */
+  readonly quotesSecrets?: boolean;
 }
 
 export type Definition = MessageDefinition | CallDefinition;
@@ -43,7 +45,7 @@ export function event<T, const N extends string>(
 export function call<Q, A>(
   type: string,
   description: string,
-  schemas: { question: z.ZodType<Q>; answer: z.ZodType<A> },
+  { question, ...rest }: { question: z.ZodType<Q> } & Pick<CallDefinition<Q, A>, 'answer' | 'quotesSecrets'>,
 ): CallDefinition<Q, A> {
-  return { kind: 'call', type, description, data: schemas.question, answer: schemas.answer };
+  return { kind: 'call', type, description, data: question, ...rest };
 }

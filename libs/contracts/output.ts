@@ -48,6 +48,7 @@ export const runReport = call(
           'The size of each named stream. The next piece begins there; an earlier one is cut to its new part.',
       }),
     }),
+    quotesSecrets: true,
   },
 );
 export type RunReport = z.infer<typeof runReport.answer>;

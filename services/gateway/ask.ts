@@ -32,6 +32,7 @@ export function createAsk({
   compileTimeoutMs,
   waitsForBroker = false,
   silence = () => undefined,
+  readsSealed = () => false,
   storeOutages,
 }: {
   bus: Bus;
@@ -46,6 +47,8 @@ export function createAsk({
   waitsForBroker?: boolean;
   /** A sentence about a service of which no process shows a sign of life; undefined for any other service. */
   silence?: (service: ServiceName) => string | undefined;
+  /** Whether a service reads sealed questions. */
+  readsSealed?: (service: ServiceName) => boolean;
   /** The outages of the database, in which no service can answer. */
   storeOutages?: Outages;
 }): Ask {
@@ -70,6 +73,7 @@ export function createAsk({
           message,
           timeoutMs,
           failsInOutage: !waitsForBroker,
+          seals: readsSealed(service),
           ...(signal && { signal }),
         });
       return await (storeOutages && !waitsForBroker ? storeOutages.during(request) : request());

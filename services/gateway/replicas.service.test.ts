@@ -19,7 +19,7 @@ describe('the signs of life of the processes', () => {
   });
   afterEach(() => context.dispose());
 
-  const beat = (id: string): Promise<unknown> =>
+  const beat = (id: string, more: Partial<ReplicaDocument> = {}): Promise<unknown> =>
     documents.bulk([
       {
         kind: 'put',
@@ -32,6 +32,7 @@ describe('the signs of life of the processes', () => {
           started_at: `2026-01-01T00:00:0${id.length}.000Z`,
           problems: {},
           shards: [],
+          ...more,
         },
       },
     ]);
@@ -58,6 +59,20 @@ describe('the signs of life of the processes', () => {
     await pass(20, []);
     expect(replicas.silenceOf('scheduling')).toMatch(/^None of its 2 processes has shown a sign of life for 20 s: /);
     expect(replicas.silenceOf('templating')).toMatch(/^No process of this service is running/);
+  });
+
+  it('knows a new form of messages as read once every process of the service reads it', async () => {
+    const readsSealed = async (): Promise<boolean> => {
+      await replicas.look();
+      return replicas.allRead('scheduling', 'sealed questions');
+    };
+    expect(await readsSealed()).toBe(false);
+    await beat('earlier');
+    await beat('new', { reads: ['sealed questions'] });
+    await beat('other', { services: ['templating'] });
+    expect(await readsSealed()).toBe(false);
+    await documents.remove('earlier');
+    expect(await readsSealed()).toBe(true);
   });
 
   it('W1, W3: a killed process falls silent and goes away, while the others stay', async () => {

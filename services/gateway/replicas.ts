@@ -7,7 +7,7 @@
  * W3 The document of a process that was silent for five minutes is removed, unless the process has written since.
  */
 import type { ServiceName } from '@anneal/contracts/queues.ts';
-import type { ReplicaDocument } from '@anneal/runtime/service/replica.ts';
+import type { NewForm, ReplicaDocument } from '@anneal/runtime/service/replica.ts';
 import type { Collection } from '@anneal/store/port.ts';
 
 const lookMs = 2_000;
@@ -90,6 +90,12 @@ export class ReplicaWatch {
     const who =
       own.length === 1 ? 'Its process has shown no sign' : `None of its ${own.length} processes has shown a sign`;
     return `${who} of life for ${Math.round(latestMs / 1000)} s: killed, hanging, or cut off from the database.`;
+  }
+
+  /** Whether every process of the service can read a form that earlier releases cannot. False when none is known. */
+  allRead(service: ServiceName, form: NewForm): boolean {
+    const own = this.list().filter(({ document }) => document.services.includes(service));
+    return own.length > 0 && own.every(({ document }) => document.reads?.includes(form) === true);
   }
 
   /** The processes as last read, the earliest start first. */

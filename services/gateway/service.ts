@@ -52,8 +52,7 @@ export const gatewayService = defineService({
     const directory = await openDirectory({ store, password: settings.adminPassword, now: wallClock });
     const tokens = await openTokens({ store, secrets: context.secrets, directory, now: wallClock, lifetimeMs });
     const replicas = new ReplicaWatch({ documents: await openReplicas(store), elapsed: () => performance.now(), log });
-    const silence = (service: ServiceName): string | undefined => replicas.silenceOf(service);
-    const asking = { bus, mint, secrets: context.secrets, silence, storeOutages, ...settings };
+    const asking = { bus, mint, secrets: context.secrets, ...aboutServices(replicas), storeOutages, ...settings };
     const ask = createAsk(asking);
     const askForHost = createAsk({ ...asking, waitsForBroker: true });
     const wakeups = createWakeups();
@@ -125,6 +124,12 @@ export const gatewayService = defineService({
       },
     };
   },
+});
+
+/** The facts that a question needs about the service that it goes to. */
+const aboutServices = (replicas: ReplicaWatch) => ({
+  silence: (service: ServiceName): string | undefined => replicas.silenceOf(service),
+  readsSealed: (service: ServiceName): boolean => replicas.allRead(service, 'sealed questions'),
 });
 
 /** Wakes the waiting clients of this gateway by events and in outages. */

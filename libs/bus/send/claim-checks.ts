@@ -24,7 +24,7 @@ import type { DeadLetters, Queues } from '../port.ts';
 export type Destination =
   | { readonly kind: 'queue'; readonly queue: string }
   | { readonly kind: 'event' }
-  | { readonly kind: 'once' };
+  | { readonly kind: 'once'; readonly seals?: boolean };
 
 /** A holder of copies of a message: a queue, or for an event the queue of a group. */
 export type Holder = { readonly queue: string } | { readonly group: string };

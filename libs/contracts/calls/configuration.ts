@@ -365,6 +365,7 @@ export const queuePost = call('queue.post', 'Put messages at the end of a queue.
       .max(100),
   }),
   answer: z.object({ ids: z.array(z.string()) }),
+  quotesSecrets: true,
 });
 export const queueMessages = call('queue.messages', 'Read messages without claiming them.', {
   question: inQueue.extend({
@@ -436,6 +437,7 @@ export const queueClaim = call(
       messages: z.array(queueMessageSchema),
       answered: z.boolean().optional().meta({ description: 'True when the answers were taken.' }),
     }),
+    quotesSecrets: true,
   },
 );
 export type QueueClaim = z.infer<typeof queueClaim.data>;
@@ -804,6 +806,7 @@ export const deploymentUpdate = call(
         .meta({ description: 'Ends a run in progress, as an answer of its host does.' }),
     }),
     answer: deploymentViewSchema,
+    quotesSecrets: true,
   },
 );
 export type DeploymentUpdate = z.infer<typeof deploymentUpdate.data>;

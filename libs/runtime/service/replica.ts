@@ -18,6 +18,11 @@ import manifest from '../package.json' with { type: 'json' };
 /** A renewal is a write to the database, so that it is much rarer than the readers need. */
 export const beatMs = 5_000;
 
+/** Forms of messages that earlier releases cannot read. They are sent to a service once all its processes read them. */
+const newForms = ['sealed questions'] as const;
+/** One of them, by its name in the sign of life. */
+export type NewForm = (typeof newForms)[number];
+
 /** The latest sign of life of one process, written by that process only. */
 export interface ReplicaDocument extends Document {
   readonly services: readonly ServiceName[];
@@ -29,6 +34,8 @@ export interface ReplicaDocument extends Document {
   readonly problems: Readonly<Record<string, string>>;
   /** The shards of stacks that this process runs, in order. */
   readonly shards: readonly number[];
+  /** The new forms that it can read; none in a document of an earlier release. */
+  readonly reads?: readonly NewForm[];
 }
 
 /** The signs of life of all processes on this database. */
@@ -118,6 +125,7 @@ export class Replica {
         started_at: this.#startedAt,
         problems: found,
         shards: [...this.#shards].sort((a, b) => a - b),
+        reads: newForms,
       };
       try {
         await this.#documents.bulk([{ kind: 'put', document }]);

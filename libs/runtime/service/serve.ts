@@ -191,6 +191,7 @@ async function openFoundation(options: FoundationOptions) {
     now,
     log: log.child({ service: 'bus' }),
     claimCheckMs: settings.claimCheckSeconds * 1000,
+    sealing: secrets,
   });
   teardown.add(() => bus.close());
   const replica = await Replica.open({
