@@ -44,6 +44,10 @@ const packageOf = (file: string): string | undefined => folders.find((folder) =>
 /** Names in backquotes. */
 const namesIn = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
 
+/** The paragraph of a README that begins with this title. */
+const paragraph = (folder: string, title: string): string =>
+  new RegExp(`^\\*\\*${title}\\*\\*.*\\n?(?:.+\\n)*`, 'm').exec(read(`${folder}/README.md`))?.[0] ?? '';
+
 describe('the floors of the packages', () => {
   const rows = [...read('ARCHITECTURE.md').matchAll(/^\| (\d+) +\| (.+?) +\|/gm)];
   const floors = new Map(rows.flatMap(([, floor, names = '']) => namesIn(names).map((name) => [name, Number(floor)])));
@@ -71,8 +75,7 @@ describe('the floors of the packages', () => {
 
 describe('the floors of the folders', () => {
   it.each(folders)('%s: an import leads down, in the order of its README', (folder) => {
-    const line = /^\*\*Floors\*\*.*\n?(?:.+\n)*/m.exec(read(`${folder}/README.md`))?.[0];
-    const order = namesIn(line ?? '');
+    const order = namesIn(paragraph(folder, 'Floors'));
     /** The floor of a file: its own, else that of its folder, else that of all other files beside the README. */
     const floorOf = (file: string): number => {
       const path = file.slice(folder.length + 1);
@@ -87,5 +90,17 @@ describe('the floors of the folders', () => {
     expect(sources.filter(({ from, to }) => !isSupport(from) && !isSupport(to) && floorOf(to) < floorOf(from))).toEqual(
       [],
     );
+  });
+
+  it.each(folders)('%s: a folder has at most 15 files side by side, or its README says why', (folder) => {
+    const sources = globSync(`${folder}/**/*.{ts,tsx}`, { cwd: root, exclude: ['**/node_modules/**', '**/dist/**'] });
+    const counts = new Map<string, number>();
+    for (const file of sources.filter((each) => !isSupport(each))) {
+      const path = dirname(file).slice(folder.length + 1);
+      const name = path === '' ? '*.ts' : `${path}/`;
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    const large = [...counts].flatMap(([name, count]) => (count > 15 ? [name] : []));
+    expect(namesIn(paragraph(folder, 'Large folders')).toSorted()).toEqual(large.toSorted());
   });
 });

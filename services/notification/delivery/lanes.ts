@@ -22,7 +22,7 @@ export interface SubjectItem {
    * written it without reading it.
    */
   document: DeliveryDocument | undefined;
-  /** AttemptLog that failed because of this event, not because the listener was away. */
+  /** Attempts that failed because of this event, not because the listener was away. */
   tries: number;
   /** Time of the latest failed attempt. */
   failedAt: number;

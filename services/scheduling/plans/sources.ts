@@ -2,7 +2,7 @@
 import type { NestedSources } from '@anneal/hot/tree/sources.ts';
 import type { Store } from '@anneal/store/port.ts';
 
-/** NestedSources by content hash; null for those that are no longer in the store. */
+/** The sources by content hash; null for those that are no longer in the store. */
 export type KnownSources = Map<string, NestedSources | null>;
 
 /** Thrown when the sources must be read before the step is tried again. */
