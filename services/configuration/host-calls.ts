@@ -52,7 +52,7 @@ import { compileSelection } from './hosts/select.ts';
 import { countedHosts, countHosts, findSilentHosts } from './hosts/silence.ts';
 import { findHost } from './queues/names.ts';
 import { hostsWithRequests } from './queues/forgotten.ts';
-import type { ConfigurationContext } from './open-context.ts';
+import type { ConfigurationContext } from './parts.ts';
 
 /** Answers questions about hosts, and those of their agents. */
 export function hostRoutes(context: ConfigurationContext) {

@@ -19,7 +19,7 @@ import { contextRoutes, hostRoutes } from './host-calls.ts';
 import { noteEarlierSuspensions } from './hosts/earlier-suspensions.ts';
 import { findSilent } from './hosts/host.ts';
 import { suspensionRoutes, suspensionTypes } from './hosts/silence.ts';
-import { openContext, type ConfigurationParts } from './open-context.ts';
+import { openConfigurationParts, type ConfigurationParts } from './parts.ts';
 import { handleRequest } from './provider.ts';
 import { queueCallRoutes } from './queue-calls.ts';
 import { recover } from './recover.ts';
@@ -31,7 +31,7 @@ export const configurationService = defineService({
   name: 'configuration',
   settings: configurationSettings,
   async start(service, settings) {
-    const parts = await openContext(service, settings);
+    const parts = await openConfigurationParts(service, settings);
     const { context, contexts, stored, acceptances, bridge, timers } = parts;
     const { collections, outbox } = context;
     await recover(context);

@@ -34,7 +34,7 @@ const acceptedAfterMs = 1_000;
 /** Each costs some hundred bytes of memory. */
 const hostQueuesKept = 20_000;
 
-/** What every part of the service may use. */
+/** The parts that every function of the service may use. */
 export type ConfigurationContext = HostMessageContext & ProviderContext & SetAsideContext & StoredOutputContext;
 
 /** The context, and the parts that live as long as the service. */
@@ -51,7 +51,7 @@ export interface ConfigurationParts {
 type Values = SettingsOf<typeof configurationSettings>;
 
 /** Opens all parts. The timers fire from now on. @throws AnnealError for wrong settings of the broker for hosts */
-export async function openContext(service: ServiceContext, settings: Values): Promise<ConfigurationParts> {
+export async function openConfigurationParts(service: ServiceContext, settings: Values): Promise<ConfigurationParts> {
   const [collections, stored, outputs] = await Promise.all([
     openConfigurationCollections(service.store),
     openContexts(service.store),
