@@ -11,7 +11,6 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import type { Logger } from 'pino';
-import { uuidv7 } from './ids.ts';
 import { addressOf, exchange, fetchDocument, fetchScript, report, type Fetched } from './boot-image.ts';
 import { readConsoleLines, writeConsoleLine, type LabConsoleLine } from './console-log.ts';
 import {
@@ -449,4 +448,14 @@ export class LabMachine {
       if (this.#run === run) await this.#powerOff({ graceful: false });
     });
   }
+}
+
+/** UUIDv7: ordered by time, as the ids of messages are. */
+function uuidv7(): string {
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(Date.now(), 0, 6);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

@@ -3,11 +3,11 @@
  * is one document; anything after it is a mistake.
  */
 import type { PlanSource } from '@anneal/contracts/plan.ts';
-import { type MappingEntry, type YamlNode, nullNode } from './node.ts';
+import { type MappingEntry, type YamlNode, nullNode, toExact } from './node.ts';
 import { resolvePlain, resolveTagged } from './scalar.ts';
-import { entryKey } from './key.ts';
 import { Scanner } from './scan.ts';
 import { type Mark, type YamlToken, YamlError } from './token.ts';
+import { type ExactKey, keyText } from '../values/record.ts';
 
 /** Deeper than any real template. It keeps every walk over a document within the call stack. */
 export const deepest = 100;
@@ -295,4 +295,18 @@ interface Pair {
   readonly isMerge: boolean;
   /** The key as written, when it is a scalar. */
   readonly word: string;
+}
+
+/** The key of a map: a word at the top levels, any scalar below. @throws YamlError for an invalid key. */
+function entryKey(
+  key: YamlNode,
+  { depth, offset, word }: { depth: number; offset: number; word: string },
+): { readonly name: string; readonly key?: ExactKey } {
+  if (key.kind !== 'scalar') throw new YamlError('a key must be a word, not a list or a map', offset);
+  if (typeof key.value === 'string') return { name: key.value };
+  const exact = toExact(key) as ExactKey;
+  // Deeper keys are data and keep their type. The name of a section must be a word.
+  if (depth > 1) return { name: keyText(exact), key: exact };
+  const kind = typeof key.value === 'boolean' ? `the boolean ${key.value}` : key.value === null ? 'null' : 'a number';
+  throw new YamlError(`the key ${word || '(nothing)'} is ${kind} in YAML 1.1; put it in quotes`, offset);
 }

@@ -21,7 +21,6 @@ import { handOut, watchClaimed } from '../deployments/runs/hand-out.ts';
 import { hostQueue, type ResolvedQueue } from '../queues/names.ts';
 import { firstMessage } from '../queues/queue.ts';
 import { popRequest, type SetAsideContext } from '../deployments/runs/set-aside.ts';
-import { deploymentForm } from './deployment-form.ts';
 import { collectSettings } from './os-collect-config.ts';
 import { recoveryOf } from './recovery.ts';
 import { type CollectedHost, signalInputs, transportIn } from '../deployments/runs/signal-inputs.ts';
@@ -160,3 +159,27 @@ export function checkOwnServer(
   if (own) return;
   throw new AnnealError('Forbidden', `Host ${name} may read only the metadata of its own server.`);
 }
+
+/**
+ * A request to a host in the form that os-collect-config passes to the hooks of heat-agents. `signal` has the `deploy_*`
+ * inputs by which heat-config-notify sends the answer.
+ */
+function deploymentForm(request: HostRequest, signal: Readonly<Record<string, string>>): JsonObject {
+  const { id, name, group, config, outputs, options, creation_time } = request;
+  const inputs = request.inputs.map((input) => ({ ...input, value: readable(group, input.value) }));
+  const answering = Object.entries(signal).map(([key, value]) => ({ name: key, type: 'String', value }));
+  return {
+    id,
+    name,
+    group,
+    config,
+    inputs: [...inputs, ...answering] as unknown as Json,
+    outputs: outputs as unknown as Json,
+    options,
+    creation_time,
+  };
+}
+
+/** Converts numbers and booleans to text for the script hook, which fails to export them as environment variables. */
+const readable = (group: string, value: Json): Json =>
+  group === 'script' && (typeof value === 'number' || typeof value === 'boolean') ? String(value) : value;

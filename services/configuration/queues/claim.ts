@@ -16,8 +16,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { MessageDocument } from '../collections.ts';
-import { moveToDeadLetters } from './dead-letter-queue.ts';
-import { claimBounds } from './reserved-metadata.ts';
+import { claimBounds, type ClaimBounds } from './reserved-metadata.ts';
 import {
   dropMessage,
   firstMessages,
@@ -27,7 +26,9 @@ import {
   moveToEnd,
   type QueueContext,
 } from './queue.ts';
-import type { ResolvedQueue } from './names.ts';
+import { type ResolvedQueue, queueId } from './names.ts';
+import { derivedId } from '@anneal/runtime/derived-id.ts';
+import { putMessages } from './put.ts';
 
 export interface ClaimRequest {
   readonly queue: ResolvedQueue;
@@ -243,5 +244,21 @@ export async function releaseClaim(context: QueueContext, queue: ResolvedQueue, 
       document: { ...message, claim_id: null, claim_client: null, claim_expires_at: 0 },
     })),
   );
+  await context.wake(queue);
+}
+
+/**
+ * Adds the message to the other queue before removing it here. Its id there is derived, so a repeat adds no second one.
+ */
+async function moveToDeadLetters(
+  context: QueueContext,
+  options: ClaimBounds & { from: ResolvedQueue; message: MessageDocument },
+): Promise<void> {
+  const { from, message, deadLetterQueue, ttl } = options;
+  const { project } = from;
+  const queue = { id: queueId(project, deadLetterQueue), project, name: deadLetterQueue, host: null, role: null };
+  const messages = [{ id: derivedId(`dead:${message.id}`, 'a'), body: message.body, ttl: ttl ?? message.ttl }];
+  await putMessages(context, { queue, client_id: message.client_id, messages });
+  await context.collections.messages.remove(message.id);
   await context.wake(queue);
 }

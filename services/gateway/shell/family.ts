@@ -1,12 +1,13 @@
 /** The agents with their checksums, and the calls of the scripts of a host with only a shell. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
-import { agentChecksum, agentText, updateText } from './agent.ts';
 import { forgetRefusedHosts } from '../identity/caller.ts';
 import { doorRoutes, type DoorOptions } from './door.ts';
 import { executableRoutes } from './executable.ts';
 import { doorPath } from '../zaqar/claims/send-script.ts';
 import { pushRequests, type PushOptions } from './push.ts';
+import { createHash } from 'node:crypto';
+import { shellText } from '../scripts/text.ts';
 
 export type ShellFamilyOptions = DoorOptions &
   PushOptions & {
@@ -27,3 +28,9 @@ export function agentFamily(scope: FastifyInstance, options: ShellFamilyOptions)
   scope.get(`${doorPath}/requests`, (request, reply) => pushRequests(options, request, reply));
   doorRoutes(scope, options);
 }
+
+const agentText = shellText.agent.replace('# {send}\n', () => shellText.send);
+const agentChecksum = createHash('sha256').update(agentText).digest('hex');
+
+/** Replaces an agent. Its last line calls it, so that an incomplete script does nothing. */
+const updateText = `${shellText.send}${shellText.fetch}${shellText.update}{ anneal_update "$@"; }\n`;

@@ -5,12 +5,12 @@ import type { BulkOperation } from '@anneal/store/port.ts';
 import { isOwnNotice } from '../documents/drops.ts';
 import type { SubscriptionDocument, Subscriptions } from '../documents/subscription.ts';
 import { AttemptRing, type Attempt, type AttemptLog } from './attempt-log.ts';
-import type { Deliveries, DeliveryDocument } from './deliveries.ts';
-import { deliveryDraft } from './draft.ts';
+import { type Deliveries, type DeliveryDocument, deliveryId } from './deliveries.ts';
 import { subjectItem, type SubjectItem } from './lanes.ts';
 import type { AllowedPace } from './allowed-pace.ts';
 import type { DeliveryProgress } from './progress.ts';
 import type { EndReason } from './run-phase.ts';
+import { shownAddress } from '../sinks/sink-address.ts';
 
 export interface SaverOptions {
   readonly subscriptions: Subscriptions;
@@ -194,4 +194,42 @@ export class ProgressSaver {
   #draft(item: SubjectItem, fate: number | 'dead'): Omit<DeliveryDocument, 'version'> {
     return deliveryDraft({ subscription: this.#subscription, item, fate });
   }
+}
+
+/**
+ * The delivery that stores an event of a lane.
+ * @param fate the time of the next attempt, in milliseconds since the epoch, or that it was given up
+ */
+function deliveryDraft({
+  subscription: { id, url },
+  item,
+  fate,
+}: {
+  subscription: Pick<SubscriptionDocument, 'id' | 'url'>;
+  item: SubjectItem;
+  fate: number | 'dead';
+}): Omit<DeliveryDocument, 'version'> {
+  const { sequence, subject, event, tries, attempts, document } = item;
+  const last = attempts.at(-1);
+  return {
+    id: document?.id ?? deliveryId(id, event.id),
+    subscription_id: id,
+    sequence,
+    subject,
+    event,
+    tries,
+    attempts,
+    ...(fate === 'dead'
+      ? {
+          status: 'dead',
+          due_at: null,
+          failure: {
+            code: 'Unavailable',
+            message: `The listener at ${shownAddress(url)} did not accept the event in ${tries} attempts. Last attempt: ${last?.error ?? 'it failed'}.`,
+            remedy: 'Fix the listener, then replay the delivery; the replay also enables the subscription again.',
+            details: { tries, status: last?.status ?? null },
+          },
+        }
+      : { status: 'pending', due_at: fate, failure: null }),
+  };
 }

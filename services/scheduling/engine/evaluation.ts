@@ -30,7 +30,6 @@ import { resolveResource } from './resolve.ts';
 import { referenceTo, scopeOf } from './scope.ts';
 import { createSealing } from './sealing.ts';
 import type { KnownSources } from '../plans/sources.ts';
-import { openingOnce } from './opening-once.ts';
 import { openType, TypeDefinitions } from './types.ts';
 import type { SizeLimits } from '@anneal/convergence/size-limits.ts';
 
@@ -187,3 +186,22 @@ const attributeOf: Evaluation['attributeOf'] = (resource, path) => {
   const { attributes } = resource;
   return { value: typeof first === 'string' && Object.hasOwn(attributes, first) ? attributes[first] : null, rest };
 };
+
+/**
+ * Opens each value once, because evaluations read the same parameters and attributes again and again. For values that
+ * never change: the parameters of plans, and the attributes of resource documents.
+ */
+function openingOnce(secrets: Secrets): Secrets {
+  const opened = new WeakMap<object, Json>();
+  return {
+    ...secrets,
+    open<T extends Json>(value: T): T {
+      if (typeof value !== 'object' || value === null) return value;
+      const before = opened.get(value);
+      if (before !== undefined) return before as T;
+      const open = secrets.open(value);
+      opened.set(value, open);
+      return open;
+    },
+  };
+}
