@@ -22,6 +22,10 @@ const pages = globSync(
   ],
   { cwd: root },
 );
+const sources = globSync('{clients,deploy,examples,libs,services,test}/**/*.{ts,tsx,mjs}', {
+  cwd: root,
+  exclude: ['**/node_modules/**', '**/dist/**'],
+});
 const textOf = (page: string): string => readFileSync(join(root, page), 'utf8');
 const written = pages.filter((page) => !page.startsWith(join('docs', 'reference')));
 const settings = new Set(textOf(join('docs', 'reference', 'settings.md')).match(/ANNEAL_[A-Z_]+/g));
@@ -53,6 +57,17 @@ describe.each(written)('%s', (page) => {
       if (/^[a-z]+:/.test(target)) continue;
       expect(existsSync(join(root, dirname(page), target)), `${target} in ${page}`).toBe(true);
     }
+  });
+
+  it('names only existing sources', () => {
+    const named = [...text.matchAll(/`([\w.-]+\/[\w./-]+\.(?:tsx?|mjs))`/g)].map(([, path = '']) => path);
+    // From the root, or from any folder below that of the page.
+    const isThere = (path: string): boolean =>
+      existsSync(join(root, path)) ||
+      sources.some(
+        (source) => (dirname(page) === '.' || source.startsWith(dirname(page))) && source.endsWith(`/${path}`),
+      );
+    expect(named.filter((path) => !isThere(path.replace(/^(?:\.\.\/)+/, '')))).toEqual([]);
   });
 
   it('names only existing settings', () => {
