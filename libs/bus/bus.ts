@@ -50,7 +50,7 @@ export function createBus(options: {
     keepMs: options.claimCheckMs,
   });
   const { registry, sealing } = options;
-  // Other processes could not answer what only this one remembers.
+  // A broker without members is inside this process, and keeps questions in its memory.
   const asksInMemory = broker.members === undefined;
   const codec = createCodec({ registry, blobs: store.blobs, claimChecks, sealing, asksInMemory });
   const parts: BusParts = { broker, codec, claimChecks, log, outages: new Outages({ source: broker, now }) };

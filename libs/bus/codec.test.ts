@@ -32,7 +32,7 @@ const envelope = (more: object = {}): Envelope => ({
   ...more,
 });
 
-/** A seal as long as what it hides, which only its maker opens. */
+/** A stand-in for a seal: base64 hides the words from a search. */
 const sealing = {
   seal: (data: Json) => ({ $sealed: Buffer.from(JSON.stringify(data)).toString('base64') }),
   isSealed: (data: Json | undefined) => isObject(data) && '$sealed' in data,

@@ -73,7 +73,7 @@ export function createAsk({
           message,
           timeoutMs,
           failsInOutage: !waitsForBroker,
-          seals: readsSealed(service),
+          seals: call.quotesSecrets === true && readsSealed(service),
           ...(signal && { signal }),
         });
       return await (storeOutages && !waitsForBroker ? storeOutages.during(request) : request());

@@ -83,7 +83,7 @@ export class ReplicaWatch {
 
   /** A sentence about a service of which no process shows a sign of life; undefined for any other service. */
   silenceOf(service: ServiceName): string | undefined {
-    const own = this.list().filter(({ document }) => document.services.includes(service));
+    const own = this.#processesOf(service);
     if (own.some(({ isSilent }) => !isSilent)) return undefined;
     if (own.length === 0) return 'No process of this service is running, or it has just started.';
     const latestMs = Math.min(...own.map(({ unheardMs }) => unheardMs));
@@ -94,7 +94,7 @@ export class ReplicaWatch {
 
   /** Whether every process of the service can read a form that earlier releases cannot. False when none is known. */
   allRead(service: ServiceName, form: NewForm): boolean {
-    const own = this.list().filter(({ document }) => document.services.includes(service));
+    const own = this.#processesOf(service);
     return own.length > 0 && own.every(({ document }) => document.reads?.includes(form) === true);
   }
 
@@ -104,5 +104,9 @@ export class ReplicaWatch {
     return [...this.#seen.values()]
       .map(({ document, at }) => ({ document, unheardMs: now - at, isSilent: now - at > silentMs }))
       .sort((a, b) => (a.document.started_at < b.document.started_at ? -1 : 1));
+  }
+
+  #processesOf(service: ServiceName): SeenReplica[] {
+    return this.list().filter(({ document }) => document.services.includes(service));
   }
 }

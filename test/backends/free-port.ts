@@ -4,9 +4,9 @@
  */
 import { randomInt } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { probePort } from '@anneal/cli/serve/port.ts';
 import { atProcessEnd } from './process-end.ts';
 
 /**
@@ -32,9 +32,8 @@ function reserve(port: number): boolean {
   try {
     writeFileSync(file, String(process.pid), { flag: 'wx' });
   } catch {
-    if (isHeld(file)) return false;
-    // The next attempt may have it.
-    rmSync(file, { force: true });
+    // The file of a process that has ended goes; another port is tried.
+    if (!isHeld(file)) rmSync(file, { force: true });
     return false;
   }
   atProcessEnd(() => rmSync(file, { force: true }));
@@ -51,8 +50,7 @@ function isHeld(file: string): boolean {
 }
 
 const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen({ host: '127.0.0.1', port, exclusive: true }, () => server.close(() => resolve(true)));
-  });
+  probePort('127.0.0.1', port).then(
+    () => true,
+    () => false,
+  );

@@ -3,16 +3,15 @@
  * the packages, the README of a package has those of its folders.
  */
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { importedFile, packageFolders } from './imports.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
-const folders = globSync(['{libs,services}/*/package.json', 'deploy/lab/package.json'], { cwd: root })
-  .map((file) => dirname(file))
-  .toSorted();
-const nameOf = (folder: string): string => `@anneal/${folder.split('/').at(-1)}`;
-const folderOf = new Map(folders.map((folder) => [nameOf(folder), folder]));
+const folders = [...packageFolders.values()].toSorted();
+const sourcesOf = (folder: string): string[] =>
+  globSync(`${folder}/**/*.{ts,tsx,mjs}`, { cwd: root, exclude: ['**/node_modules/**', '**/dist/**'] });
 
 /** Tests and their support may use everything, and nothing uses them. The conformance of providers is a command. */
 const isSupport = (path: string): boolean =>
@@ -24,21 +23,13 @@ interface Import {
 }
 
 /** The imports among the sources of this repository, those of types included, as paths from its root. */
-const imports: readonly Import[] = globSync(
-  folders.map((folder) => `${folder}/**/*.{ts,tsx,mjs}`),
-  {
-    cwd: root,
-    exclude: ['**/node_modules/**', '**/dist/**'],
-  },
-).flatMap((from) => {
-  const specifiers = read(from).matchAll(/(?:^|[\s;])(?:from|import)\s*\(?\s*'((?:\.|@anneal\/)[^']+\.tsx?)'/g);
-  return [...specifiers].map(([, specifier = '']) => {
-    const [scope = '', name = '', ...path] = specifier.split('/');
-    const folder = folderOf.get(`${scope}/${name}`);
-    const to = folder === undefined ? relative(root, join(root, dirname(from), specifier)) : join(folder, ...path);
-    return { from, to };
-  });
-});
+const imports: readonly Import[] = folders
+  .flatMap(sourcesOf)
+  .flatMap((from) =>
+    [...read(from).matchAll(/(?:^|[\s;])(?:from|import)\s*\(?\s*'((?:\.|@anneal\/)[^']+\.tsx?)'/g)].map(
+      ([, specifier = '']) => ({ from, to: importedFile(from, specifier) }),
+    ),
+  );
 const packageOf = (file: string): string | undefined => folders.find((folder) => file.startsWith(`${folder}/`));
 
 /** Names in backquotes. */
@@ -84,7 +75,7 @@ describe('the floors of the folders', () => {
       return order.indexOf(own ?? (path.includes('/') ? 'no floor' : '*.ts'));
     };
     const sources = imports.filter(({ from, to }) => packageOf(from) === folder && packageOf(to) === folder);
-    const files = globSync(`${folder}/**/*.{ts,tsx}`, { cwd: root, exclude: ['**/node_modules/**', '**/dist/**'] });
+    const files = sourcesOf(folder).filter((file) => !file.endsWith('.mjs'));
     expect(files.filter((file) => !isSupport(file) && floorOf(file) < 0)).toEqual([]);
     expect(order.filter((name) => name !== '*.ts' && globSync(join(root, folder, name)).length === 0)).toEqual([]);
     expect(sources.filter(({ from, to }) => !isSupport(from) && !isSupport(to) && floorOf(to) < floorOf(from))).toEqual(
@@ -93,7 +84,7 @@ describe('the floors of the folders', () => {
   });
 
   it.each(folders)('%s: a folder has at most 15 files side by side, or its README says why', (folder) => {
-    const sources = globSync(`${folder}/**/*.{ts,tsx}`, { cwd: root, exclude: ['**/node_modules/**', '**/dist/**'] });
+    const sources = sourcesOf(folder).filter((file) => !file.endsWith('.mjs'));
     const counts = new Map<string, number>();
     for (const file of sources.filter((each) => !isSupport(each))) {
       const path = dirname(file).slice(folder.length + 1);

@@ -1,17 +1,12 @@
 /** A test uses only what its level may use; CONTRIBUTING.md names the levels. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import config from '../../vitest.config.ts';
 import { testLevels } from '../levels.ts';
+import { importedFile } from './imports.ts';
 
 const root = join(import.meta.dirname, '../..');
-const packages = new Map(
-  globSync(['{libs,services}/*/package.json', 'deploy/lab/package.json'], { cwd: root }).map((file) => {
-    const { name } = JSON.parse(readFileSync(join(root, file), 'utf8')) as { name: string };
-    return [name, dirname(file)];
-  }),
-);
 
 /** The modules that a file imports: paths from the root for those of this repository. Imports of types alone count not. */
 const importsOf = (() => {
@@ -22,13 +17,7 @@ const importsOf = (() => {
     if (before) return before;
     const path = join(root, file);
     const text = /\.tsx?$/.test(file) && existsSync(path) ? readFileSync(path, 'utf8') : '';
-    const found = [...text.matchAll(statement)].map(([, one, other]) => {
-      const name = one ?? other ?? '';
-      if (name.startsWith('.')) return relative(root, join(root, dirname(file), name));
-      const [scope = '', own = ''] = name.split('/');
-      const folder = packages.get(`${scope}/${own}`);
-      return folder === undefined ? name : join(folder, name.slice(scope.length + own.length + 2));
-    });
+    const found = [...text.matchAll(statement)].map(([, one, other]) => importedFile(file, one ?? other ?? ''));
     known.set(file, found);
     return found;
   };

@@ -176,7 +176,9 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
     data,
     backends: backends?.folders ?? [],
     url,
-    storeUrl: flags[flags.indexOf('--store') + 1 || flags.length] ?? `sqlite:${join(data, 'store.db')}`,
+    storeUrl: flags.includes('--store')
+      ? String(flags[flags.indexOf('--store') + 1])
+      : `sqlite:${join(data, 'store.db')}`,
     get client() {
       if (!client) throw new Error('the server has not been started');
       return client;

@@ -31,7 +31,7 @@ export async function choosePort(parameters: { host: string; port: number; dataD
  * another program has it.
  */
 export const healthPortBeside = (port: number): Promise<number> =>
-  port >= 65_535 ? Promise.resolve(0) : probe('127.0.0.1', port + 1).catch(() => 0);
+  port >= 65_535 ? Promise.resolve(0) : probePort('127.0.0.1', port + 1).catch(() => 0);
 
 /**
  * Finds a port without a listener, below the range of outgoing connections. Otherwise an outgoing connection could take
@@ -39,10 +39,10 @@ export const healthPortBeside = (port: number): Promise<number> =>
  */
 export async function freePort(host: string): Promise<number> {
   for (let attempt = 0; attempt < 50; attempt += 1) {
-    const port = await probe(host, randomInt(15_000, 32_000)).catch(() => undefined);
+    const port = await probePort(host, randomInt(15_000, 32_000)).catch(() => undefined);
     if (port !== undefined) return port;
   }
-  return probe(host, 0);
+  return probePort(host, 0);
 }
 
 /** A killed server keeps its port until the system has ended its processes, so a busy port is tried for some seconds. */
@@ -50,7 +50,7 @@ async function probePatiently(host: string, port: number): Promise<number> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
     try {
-      return await probe(host, port);
+      return await probePort(host, port);
     } catch (error) {
       if (!isBusy(error) || performance.now() > deadline) throw error;
       await delay(againMs);
@@ -61,7 +61,8 @@ async function probePatiently(host: string, port: number): Promise<number> {
 const isBusy = (error: unknown): boolean =>
   error instanceof AnnealError && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'EADDRINUSE';
 
-function probe(host: string, port: number): Promise<number> {
+/** Resolves with the port when nothing listens on it. 0 means any. @throws AnnealError Conflict naming --port. */
+export function probePort(host: string, port: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const server = createServer();
   server.once('error', (error: NodeJS.ErrnoException) => {
