@@ -50,7 +50,7 @@ import { baseUrl } from './http/base-url.ts';
 import { compressAnswers } from './http/compression.ts';
 import { largeAnswer, type LargeAnswer } from './http/large-answer.ts';
 import { readJsonBodies } from './http/body.ts';
-import { serveDocument } from './http/described.ts';
+import { serveDocument } from './http/document.ts';
 import { withHead } from './http/head-routes.ts';
 import { refuseAddress, wordErrors, type FamilyWording } from './http/family.ts';
 import { longestPart } from './http/problem.ts';

@@ -12,8 +12,7 @@ import { describeCommands } from '@anneal/cli/describe.ts';
 import { buildProgram } from '@anneal/cli/program.ts';
 import { versionRows } from '@anneal/cli/template/language.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
-import { apiEndpoints, apiPrefix, type ApiOptions } from '@anneal/gateway/api/family.ts';
-import { describe } from '@anneal/gateway/http/endpoint.ts';
+import { apiPrefix } from '@anneal/gateway/api/family.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
 import { startTestGateway } from '@anneal/gateway/testing/test-gateway.ts';
 import { functionRows } from '@anneal/hot/functions/reference.ts';
@@ -62,11 +61,10 @@ const program = await buildProgram({ environment: {}, cwd: '.' } as CliContext, 
   stdout: process.stdout,
   stderr: process.stderr,
 });
-// The endpoints answer no request, so they do not use the options.
-const openApi = describe(apiEndpoints({} as ApiOptions), { version: '' }) as OpenApiDocument;
 const messages = asyncApi({ version: '', byFile: definitionsByFile }) as unknown as OpenApiDocument;
 // These documents list the routes that a server has.
 const gateway = await startTestGateway();
+const openApi = (await gateway.call('GET', `${apiPrefix}/openapi.json`)).json as unknown as OpenApiDocument;
 const compatible = await Promise.all(
   compatiblePages.map(async ({ file, prefix, ...about }) => {
     const { json } = await gateway.call('GET', `${prefix}/openapi.json`);

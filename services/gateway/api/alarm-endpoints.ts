@@ -11,11 +11,11 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { occasionOf } from '../identity/occasion.ts';
 import { projectOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 
-export function alarmEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+export function alarmEndpoints({ ask }: { ask: Ask }): Route[] {
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/alarms',
       summary: 'List alarms.',
@@ -30,7 +30,7 @@ export function alarmEndpoints({ ask }: { ask: Ask }): Endpoint[] {
         return ask('notification', alarmList, { project, data });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/alarms/{alarm}',
       summary: 'Read an alarm, by its id or unique name.',
@@ -40,7 +40,7 @@ export function alarmEndpoints({ ask }: { ask: Ask }): Endpoint[] {
         return ask('notification', alarmShow, { project, data: { project, alarm: params['alarm'] ?? '' } });
       },
     }),
-    endpoint({
+    route({
       method: 'POST',
       path: '/alarms/{alarm}/state',
       summary: 'Set the state of an alarm, for a test or to reset an event alarm. The actions for that state run.',
@@ -52,7 +52,7 @@ export function alarmEndpoints({ ask }: { ask: Ask }): Endpoint[] {
         return ask('notification', alarmSet, { project, data });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/alarms/{alarm}/series',
       summary: 'Read the latest values that an alarm compares with its threshold, one for each complete period.',
@@ -63,7 +63,7 @@ export function alarmEndpoints({ ask }: { ask: Ask }): Endpoint[] {
         return ask('notification', alarmSeries, { project, data: { project, alarm: params['alarm'] ?? '', periods } });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/alarms/{alarm}/history',
       summary: 'List the latest changes and actions of an alarm, newest first.',

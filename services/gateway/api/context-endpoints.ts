@@ -7,7 +7,7 @@ import type { Ask } from '../ask.ts';
 import { clientGone } from '../http/client-gone.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import { contextsKey, type Wakeups } from '../wakeups.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 
 export interface ContextEndpointOptions {
   ask: Ask;
@@ -29,7 +29,7 @@ const readerOf = (request: FastifyRequest): { project: string; member?: string }
   return { project: projectOf(request), ...(caller.kind === 'host' && { member: caller.id }) };
 };
 
-export function contextEndpoints(options: ContextEndpointOptions): Endpoint[] {
+export function contextEndpoints(options: ContextEndpointOptions): Route[] {
   const { ask, wakeups, maxWaitSeconds, stopping } = options;
   const show = (request: FastifyRequest, context: string): Promise<ContextView> => {
     const reader = readerOf(request);
@@ -57,7 +57,7 @@ export function contextEndpoints(options: ContextEndpointOptions): Endpoint[] {
   }
 
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/contexts',
       summary: 'List the contexts of the project, or of a stack.',
@@ -70,7 +70,7 @@ export function contextEndpoints(options: ContextEndpointOptions): Endpoint[] {
         return ask('configuration', contextList, { project: reader.project, data });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/contexts/{context}',
       summary:

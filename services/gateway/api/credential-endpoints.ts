@@ -9,11 +9,11 @@ import { metricNameSchema } from '@anneal/contracts/calls/measuring.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 
-export function credentialEndpoints({ ask, newId }: { ask: Ask; newId: () => string }): Endpoint[] {
+export function credentialEndpoints({ ask, newId }: { ask: Ask; newId: () => string }): Route[] {
   return [
-    endpoint({
+    route({
       method: 'POST',
       path: '/credentials',
       sensitive: true,
@@ -38,7 +38,7 @@ export function credentialEndpoints({ ask, newId }: { ask: Ask; newId: () => str
         return ask('notification', credentialCreate, { project, data: { id: newId(), project, ...body, ...more } });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/credentials',
       summary: 'List the credentials of programs.',
@@ -48,7 +48,7 @@ export function credentialEndpoints({ ask, newId }: { ask: Ask; newId: () => str
         return ask('notification', credentialList, { project, data: { project } });
       },
     }),
-    endpoint({
+    route({
       method: 'DELETE',
       path: '/credentials/{credential}',
       summary: 'Revoke a credential. It stops working at once.',

@@ -7,7 +7,7 @@ import { jsonOrText } from '@anneal/contracts/plain-json.ts';
 import { redaction } from '@anneal/runtime/secrets/redact.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 
 const deadLetterSchema = z.object({
   id: z.string(),
@@ -20,7 +20,7 @@ const deadLetterSchema = z.object({
 });
 const limit = z.coerce.number().int().min(1).max(1000).default(20);
 
-export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secrets }): Endpoint[] {
+export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secrets }): Route[] {
   const outlined = (letter: DeadLetter) => ({
     id: letter.id,
     queue: letter.queue,
@@ -32,7 +32,7 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
   const shown = (letter: DeadLetter) => ({ ...outlined(letter), message: secrets.mask(jsonOrText(letter.bytes)) });
 
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/dead-letters',
       summary: 'List dead letters, oldest first: messages that could not be processed.',
@@ -52,18 +52,18 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
         return { dead_letters: letters.map(messages === 'true' ? shown : outlined) };
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/dead-letters/{id}',
       summary: 'Show a dead letter: its reason, its attempts and the message.',
       answer: deadLetterSchema,
-      handle: async ({ params: { id = '' } }) => {
+      handle: async ({ params: { id } }) => {
         const letter = await bus.deadLetters.show(id);
         if (!letter) throw letterMissing(id);
         return shown(letter);
       },
     }),
-    endpoint({
+    route({
       method: 'DELETE',
       path: '/dead-letters',
       summary: 'Purge all dead letters of a queue or, with all=true, of every queue.',
@@ -81,11 +81,11 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
         return { purged: await bus.deadLetters.purge(queue === undefined ? {} : { queue }) };
       },
     }),
-    endpoint({
+    route({
       method: 'DELETE',
       path: '/dead-letters/{id}',
       summary: 'Purge a dead letter.',
-      handle: async ({ params: { id = '' } }) => {
+      handle: async ({ params: { id } }) => {
         if ((await bus.deadLetters.purge({ id })) === 0) throw letterMissing(id);
       },
     }),
@@ -96,8 +96,8 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
 const letterMissing = (id: string): AnnealError =>
   new AnnealError('NotFound', `There is no dead letter ${id}; it may have been replayed or purged.`);
 
-const replayEndpoint = (bus: Bus): Endpoint =>
-  endpoint({
+const replayEndpoint = (bus: Bus): Route =>
+  route({
     method: 'POST',
     path: '/dead-letters/{id}/replay',
     summary:
@@ -106,7 +106,7 @@ const replayEndpoint = (bus: Bus): Endpoint =>
     body: z.strictObject({ data: jsonObject.optional() }).nullish(),
     status: 202,
     answer: z.object({ id: z.string() }),
-    handle: async ({ params: { id = '' }, body }) => {
+    handle: async ({ params: { id }, body }) => {
       const patch = body?.data;
       const masked = patch && pathsOf(patch, redaction);
       if (masked && masked.length > 0) {

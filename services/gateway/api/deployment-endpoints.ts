@@ -13,7 +13,7 @@ import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';
-import { endpoint, type BodyLimit, type Endpoint } from '../http/endpoint.ts';
+import { route, type BodyLimit, type Route } from '../http/route.ts';
 import { outputEndpoints, type OutputEndpointOptions } from './output-endpoints.ts';
 
 const newConfig = z.strictObject({
@@ -31,15 +31,15 @@ const newDeployments = z.strictObject({
   }),
 });
 
-export const deploymentEndpoints = (options: OutputEndpointOptions & { configLimit: BodyLimit }): Endpoint[] => [
+export const deploymentEndpoints = (options: OutputEndpointOptions & { configLimit: BodyLimit }): Route[] => [
   ...reads(options.ask),
   ...writes(options),
   ...outputEndpoints(options),
 ];
 
-function writes({ ask, configLimit }: { ask: Ask; configLimit: BodyLimit }): Endpoint[] {
+function writes({ ask, configLimit }: { ask: Ask; configLimit: BodyLimit }): Route[] {
   return [
-    endpoint({
+    route({
       method: 'POST',
       path: '/configs',
       summary: 'Store a config that deployments can run. A repeat with the same id changes nothing.',
@@ -55,7 +55,7 @@ function writes({ ask, configLimit }: { ask: Ask; configLimit: BodyLimit }): End
         });
       },
     }),
-    endpoint({
+    route({
       method: 'POST',
       path: '/deployments',
       summary:
@@ -76,7 +76,7 @@ function writes({ ask, configLimit }: { ask: Ask; configLimit: BodyLimit }): End
         return { deployments: started.deployments.map((each) => ({ ...each, config: null, input_values: {} })) };
       },
     }),
-    endpoint({
+    route({
       method: 'DELETE',
       path: '/deployments/{deployment}',
       summary: 'Delete a deployment without a stack; a request that the host has not taken is withdrawn.',
@@ -89,9 +89,9 @@ function writes({ ask, configLimit }: { ask: Ask; configLimit: BodyLimit }): End
   ];
 }
 
-function reads(ask: Ask): Endpoint[] {
+function reads(ask: Ask): Route[] {
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/deployments',
       summary:
@@ -117,7 +117,7 @@ function reads(ask: Ask): Endpoint[] {
         });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/deployments/{deployment}',
       summary: 'Show a deployment: its config, inputs, outputs, and the output of its script.',

@@ -8,7 +8,7 @@ import type { ProjectDocument, UserDocument } from '../identity/directory/docume
 import { projectRow, projectSchema } from '../identity/routes/project-routes.ts';
 import { allow, ownDomain } from '../identity/routes/shape.ts';
 import { userRow, userSchema } from '../identity/routes/user-routes.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 import { wantedPage, pageQuery } from './page-query.ts';
 
 const defaultLimit = 100;
@@ -41,9 +41,9 @@ export async function pageOfProjects({ directory }: DirectoryOptions, request: F
   return directory.projects.page(listedIn(domain), page);
 }
 
-export function directoryEndpoints(options: DirectoryOptions): Endpoint[] {
+export function directoryEndpoints(options: DirectoryOptions): Route[] {
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/users',
       summary: 'Show one page of the users, by name, in the form of Keystone. Columns: name, status, description.',
@@ -55,7 +55,7 @@ export function directoryEndpoints(options: DirectoryOptions): Endpoint[] {
         return { users: documents.map((user) => userRow(request, user)), ...counts };
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/projects',
       summary: 'Show one page of the projects, by name, in the form of Keystone. Columns: name, status, description.',

@@ -8,7 +8,11 @@ import { allowOrigins } from '../http/origins.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import type { Directory } from '../identity/directory/directory.ts';
 import type { Tokens } from '../identity/tokens.ts';
-import { describe, serveEndpoint, type BodyLimit, type Endpoint } from '../http/endpoint.ts';
+import { serveDocument } from '../http/document.ts';
+import { operationName } from '../http/operation-name.ts';
+import { problemDetailsSchema, problemDetailsType } from '../http/problem-details.ts';
+import type { BodyLimit, Route } from '../http/route.ts';
+import { serveRoutes } from '../http/serve-routes.ts';
 import { alarmEndpoints } from './alarm-endpoints.ts';
 import { contextEndpoints, type ContextEndpointOptions } from './context-endpoints.ts';
 import { credentialEndpoints } from './credential-endpoints.ts';
@@ -62,7 +66,7 @@ export type ApiOptions = EventEndpointOptions &
 
 export const apiPrefix = '/api/v1';
 
-export const apiEndpoints = (options: ApiOptions): Endpoint[] => [
+const apiRoutes = (options: ApiOptions): Route[] => [
   ...systemEndpoints(options),
   ...sessionEndpoints(options),
   ...overviewEndpoints(options),
@@ -101,12 +105,21 @@ export function apiFamily(scope: FastifyInstance, options: ApiOptions): void {
   allowOrigins(scope, options.allowedOrigins);
   requireToken(scope, options.authenticate, { skip: opensWithTicket });
   answerConditionally(scope);
-  const endpoints = apiEndpoints(options);
-  serveEndpoint(scope, endpoints);
-  let document: object | undefined;
-  scope.get('/openapi.json', { config: { public: true } }, () => (document ??= describe(endpoints, options)));
   const messages = messagesDocument(options.version);
   scope.get('/asyncapi.json', { config: { public: true } }, async (_request, reply) =>
     reply.type('application/json').send(await messages()),
   );
+  serveDocument(scope, {
+    title: 'Anneal',
+    description,
+    version: options.version,
+    error: problemDetailsSchema,
+    errorType: problemDetailsType,
+    operationId: operationName,
+    hasTags: true,
+  });
+  serveRoutes(scope, apiRoutes(options), { isStrict: true, hasHead: true });
 }
+
+const description =
+  'Functions of stacks, queues and nodes that the APIs of Heat, Zaqar and Ironic do not have. A GET with an `ETag` may also be a HEAD, and answers 304 to `If-None-Match` without a change. Long answers are compressed with zstd, br or gzip by `Accept-Encoding`.';

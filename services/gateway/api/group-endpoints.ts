@@ -16,7 +16,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { occasionOf, occasionOfHook } from '../identity/occasion.ts';
 import { isFromOperator, projectOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 import { strictActs } from './stack-endpoints.ts';
 
 export interface GroupEndpointOptions {
@@ -31,10 +31,10 @@ const resultSchema = z.strictObject({
   message: z.string().max(1024).optional().meta({ description: 'Only for the hook `deciding`.' }),
 });
 
-export function groupEndpoints(options: GroupEndpointOptions): Endpoint[] {
+export function groupEndpoints(options: GroupEndpointOptions): Route[] {
   const { ask } = options;
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/groups',
       summary:
@@ -54,23 +54,23 @@ export function groupEndpoints(options: GroupEndpointOptions): Endpoint[] {
         return ask('scheduling', groupList, { project, data });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/stacks/{stack}/groups/{group}',
       summary: 'Read a group that scales: its members, its last requests and their outcomes.',
       answer: groupViewSchema,
-      handle: async ({ params: { stack = '', group = '' }, request }) => {
+      handle: async ({ params: { stack, group }, request }) => {
         const project = projectOf(request);
         return ask('scheduling', groupShow, { project, data: { project, stack, group } });
       },
     }),
-    endpoint({
+    route({
       method: 'POST',
       path: '/stacks/{stack}/groups/{group}/actions',
       summary: 'Run an action on a group: protect members, pause, resize, remove, refresh, decide or heartbeat.',
       body: strictActs<GroupAct>(groupActSchema),
       answer: groupAct.answer,
-      handle: async ({ params: { stack = '', group = '' }, body, request }) => {
+      handle: async ({ params: { stack, group }, body, request }) => {
         const project = projectOf(request);
         const occasion = occasionOf(request);
         return ask('scheduling', groupAct, { project, data: { project, stack, group, action: body, occasion } });
@@ -81,7 +81,7 @@ export function groupEndpoints(options: GroupEndpointOptions): Endpoint[] {
 }
 
 /** The address is the permission: it names one wait, and its signature proves that an event of Anneal contained it. */
-function hookEndpoints({ ask, secrets }: GroupEndpointOptions): Endpoint[] {
+function hookEndpoints({ ask, secrets }: GroupEndpointOptions): Route[] {
   const grantOf = (token: string): HookGrant => {
     const grant = readHookToken(secrets, token);
     if (grant) return grant;
@@ -99,14 +99,14 @@ function hookEndpoints({ ask, secrets }: GroupEndpointOptions): Endpoint[] {
         });
   };
   return [
-    endpoint({
+    route({
       method: 'POST',
       path: '/hooks/{token}',
       summary: 'Answer a wait at a lifecycle hook, with the address in its event; needs no login.',
       body: resultSchema,
       answer: groupAct.answer,
       public: true,
-      handle: async ({ params: { token: text = '' }, body, request }) => {
+      handle: async ({ params: { token: text }, body, request }) => {
         const { hook, token } = grantOf(text);
         const { result, ...others } = body;
         const [unknown] = hook === 'deciding' ? [] : Object.keys(others);
@@ -119,13 +119,13 @@ function hookEndpoints({ ask, secrets }: GroupEndpointOptions): Endpoint[] {
         });
       },
     }),
-    endpoint({
+    route({
       method: 'POST',
       path: '/hooks/{token}/heartbeat',
       summary: 'Extend a wait at a lifecycle hook, with the address in its event; answers the new deadline.',
       answer: groupAct.answer,
       public: true,
-      handle: async ({ params: { token: text = '' }, request }) => {
+      handle: async ({ params: { token: text }, request }) => {
         const { hook, token } = grantOf(text);
         return answer(text, request, {
           group: { kind: 'heartbeat', token },

@@ -20,7 +20,7 @@ import { baseUrl } from '../http/base-url.ts';
 import { joinPrefix } from '../shell/join-routes.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import { isOperator } from '../identity/rights.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 import { wantedPage, pageQuery } from './page-query.ts';
 
 export interface HostEndpointOptions {
@@ -45,9 +45,9 @@ const publicUrl = (gatewayUrl: string, request: FastifyRequest): string =>
     ? baseUrl(request)
     : gatewayUrl.replace(/\/$/, '');
 
-export function hostEndpoints({ ask, secrets, gatewayUrl }: HostEndpointOptions): Endpoint[] {
+export function hostEndpoints({ ask, secrets, gatewayUrl }: HostEndpointOptions): Route[] {
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/hosts',
       summary: 'List the hosts of the project, those for which an expression is true, or one page of them.',
@@ -62,7 +62,7 @@ export function hostEndpoints({ ask, secrets, gatewayUrl }: HostEndpointOptions)
         });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/hosts/{host}',
       summary: 'Show a host by id or name.',
@@ -72,7 +72,7 @@ export function hostEndpoints({ ask, secrets, gatewayUrl }: HostEndpointOptions)
         return ask('configuration', hostShow, { project, data: { project, host: params['host'] ?? '' } });
       },
     }),
-    endpoint({
+    route({
       method: 'POST',
       path: '/hosts/{host}/token',
       sensitive: true,
@@ -90,7 +90,7 @@ export function hostEndpoints({ ask, secrets, gatewayUrl }: HostEndpointOptions)
         return { ...renewed, metadata_url: metadataAddress(gatewayUrl, { hostId: host.id, hostToken: token }) };
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/hosts/{host}/metadata-url',
       sensitive: true,
@@ -113,8 +113,8 @@ export function hostEndpoints({ ask, secrets, gatewayUrl }: HostEndpointOptions)
   ];
 }
 
-const brokerEndpoints = ({ ask }: Pick<HostEndpointOptions, 'ask'>): Endpoint[] => [
-  endpoint({
+const brokerEndpoints = ({ ask }: Pick<HostEndpointOptions, 'ask'>): Route[] => [
+  route({
     method: 'POST',
     path: '/hosts/{host}/credentials',
     summary: 'Issue credentials with which a host uses the broker directly; the earlier ones stop working.',
@@ -124,7 +124,7 @@ const brokerEndpoints = ({ ask }: Pick<HostEndpointOptions, 'ask'>): Endpoint[] 
       return ask('configuration', hostBrokerGrant, { project, data: { project, host: params['host'] ?? '' } });
     },
   }),
-  endpoint({
+  route({
     method: 'DELETE',
     path: '/hosts/{host}/credentials',
     summary: 'Revoke the credentials of a host for the broker; its connections end.',
@@ -136,8 +136,8 @@ const brokerEndpoints = ({ ask }: Pick<HostEndpointOptions, 'ask'>): Endpoint[] 
   }),
 ];
 
-const joinEndpoints = ({ ask, gatewayUrl }: Omit<HostEndpointOptions, 'secrets'>): Endpoint[] => [
-  endpoint({
+const joinEndpoints = ({ ask, gatewayUrl }: Omit<HostEndpointOptions, 'secrets'>): Route[] => [
+  route({
     method: 'POST',
     path: '/hosts/{host}/join',
     sensitive: true,
@@ -152,7 +152,7 @@ const joinEndpoints = ({ ask, gatewayUrl }: Omit<HostEndpointOptions, 'secrets'>
       return { ...joined, url: `${publicUrl(gatewayUrl, request)}${joinPrefix}/${token}` };
     },
   }),
-  endpoint({
+  route({
     method: 'DELETE',
     path: '/hosts/{host}',
     summary: 'Delete a joined host. A host of a stack is refused: delete its server from the stack.',

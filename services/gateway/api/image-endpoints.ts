@@ -11,7 +11,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import type { ImageUploads } from '../images/uploads.ts';
 import { sendContent } from '../images/send-content.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 
 export interface ImageEndpointOptions {
   ask: Ask;
@@ -19,9 +19,9 @@ export interface ImageEndpointOptions {
   newId: () => string;
 }
 
-export function imageEndpoints({ ask, images, newId }: ImageEndpointOptions): Endpoint[] {
+export function imageEndpoints({ ask, images, newId }: ImageEndpointOptions): Route[] {
   return [
-    endpoint({
+    route({
       method: 'POST',
       path: '/images',
       summary:
@@ -31,7 +31,7 @@ export function imageEndpoints({ ask, images, newId }: ImageEndpointOptions): En
       status: 201,
       handle: ({ body }) => ask('provisioning', imageAdd, { data: { id: newId(), ...body } }),
     }),
-    endpoint({
+    route({
       method: 'POST',
       path: '/images/upload',
       summary:
@@ -53,30 +53,30 @@ export function imageEndpoints({ ask, images, newId }: ImageEndpointOptions): En
         return images.add({ id: newId(), name }, { content: request.raw, size, sha256, format });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/images',
       summary: 'List the images.',
       answer: imageList.answer,
       handle: () => ask('provisioning', imageList, { data: {} }),
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/images/{image}',
       summary: 'Show an image, by name or id.',
       answer: imageShow.answer,
       handle: ({ params }) => ask('provisioning', imageShow, { data: { image: params['image'] ?? '' } }),
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/images/{image}/content',
       summary: 'Read the raw content of an image that the server keeps, by name or id.',
-      bytes: true,
+      answerType: 'application/octet-stream',
       answer: z.unknown(),
       handle: async ({ params, request, reply }) =>
         sendContent(await images.read(params['image'] ?? ''), { request, reply }),
     }),
-    endpoint({
+    route({
       method: 'DELETE',
       path: '/images/{image}',
       summary: 'Remove an image. Machines that have it on their disks keep it.',

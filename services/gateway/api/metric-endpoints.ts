@@ -13,7 +13,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 
 export interface MetricEndpointOptions {
   ask: Ask;
@@ -37,9 +37,9 @@ const time = z.iso.datetime({ offset: true });
 const defaultGranularity = 60;
 const hourMs = 3_600_000;
 
-export function metricEndpoints({ ask, newId, now }: MetricEndpointOptions): Endpoint[] {
+export function metricEndpoints({ ask, newId, now }: MetricEndpointOptions): Route[] {
   return [
-    endpoint({
+    route({
       method: 'POST',
       path: '/metrics',
       summary:
@@ -58,7 +58,7 @@ export function metricEndpoints({ ask, newId, now }: MetricEndpointOptions): End
         return ask('notification', metricPost, { project, data: { project, id, poster, measurements } });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/metrics',
       summary: 'List the series of measurements. `label=NAME=VALUE`, which may be repeated, selects series by label.',
@@ -74,7 +74,7 @@ export function metricEndpoints({ ask, newId, now }: MetricEndpointOptions): End
         return ask('notification', metricList, { project, data });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/metrics/{name}',
       summary:

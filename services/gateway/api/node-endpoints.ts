@@ -7,16 +7,16 @@ import type { Ask } from '../ask.ts';
 import { callerOf } from '../identity/caller.ts';
 import { isOperator } from '../identity/rights.ts';
 import { clientGone } from '../http/client-gone.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 
 const defaultLines = 200;
 const mostWaitSeconds = 25;
 /** Time between two readings of a BMC for a reader that follows. Only such readers cause them. */
 const lookEveryMs = 1000;
 
-export function nodeEndpoints({ ask, stopping }: { ask: Ask; stopping: AbortSignal }): Endpoint[] {
+export function nodeEndpoints({ ask, stopping }: { ask: Ask; stopping: AbortSignal }): Route[] {
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/nodes/{node}/console-log',
       summary:
@@ -36,7 +36,7 @@ export function nodeEndpoints({ ask, stopping }: { ask: Ask; stopping: AbortSign
       }),
       answer: consoleLogSchema,
       sensitive: true,
-      handle: async ({ params: { node = '' }, query: { limit = defaultLines, known, wait }, request, reply }) => {
+      handle: async ({ params: { node }, query: { limit = defaultLines, known, wait }, request, reply }) => {
         // It reaches the BMC, and a machine may print secrets.
         const caller = callerOf(request);
         if (caller.kind !== 'user' || !isOperator(caller.access, 'member'))

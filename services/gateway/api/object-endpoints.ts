@@ -21,7 +21,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { projectOf } from '../identity/caller.ts';
 import { pageOfProjects, pageOfUsers, type DirectoryOptions } from './directory-endpoints.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 import { pageQuery } from './page-query.ts';
 import { pageOfAllQueues, type QueueEndpointOptions } from './queue-endpoints.ts';
 
@@ -87,10 +87,10 @@ const named = ({ id, name }: { id: string; name: string }): Found => ({ id, name
 /** The services search these lists themselves, also in what their rows show beside the name. */
 const searched: readonly ObjectKind[] = ['stack', 'host', 'node', 'queue', 'project', 'user'];
 
-export function objectEndpoints(options: ObjectEndpointOptions): Endpoint[] {
+export function objectEndpoints(options: ObjectEndpointOptions): Route[] {
   const find = finders(options);
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/objects',
       summary:

@@ -7,7 +7,7 @@ import { outputRead, storedNameSchema, type OutputRead } from '@anneal/contracts
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { projectOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 import type { Stream, Streams } from '../http/event-stream.ts';
 
 export interface OutputEndpointOptions {
@@ -31,13 +31,13 @@ interface From {
 const readFrom = (ask: Ask, data: Question & { run?: string; from: From[] }): Promise<OutputRead> =>
   ask('configuration', outputRead, { project: data.project, data });
 
-export const outputEndpoints = ({ ask, streams, heartbeatMs }: OutputEndpointOptions): Endpoint[] => [
-  endpoint({
+export const outputEndpoints = ({ ask, streams, heartbeatMs }: OutputEndpointOptions): Route[] => [
+  route({
     method: 'GET',
     path: '/deployments/{deployment}/output/{name}',
     summary:
       'Download what is stored of `stdout`, `stderr` or `outputs.<name>` of the latest run, byte by byte. Hidden values are masked.',
-    bytes: true,
+    answerType: 'application/octet-stream',
     answer: z.unknown(),
     handle: async ({ request, reply, params }) => {
       const name = storedNameSchema.safeParse(params['name']);
@@ -65,7 +65,7 @@ export const outputEndpoints = ({ ask, streams, heartbeatMs }: OutputEndpointOpt
         .send(Readable.from(pages, { objectMode: false }));
     },
   }),
-  endpoint({
+  route({
     method: 'GET',
     path: '/deployments/{deployment}/logs',
     summary:

@@ -12,7 +12,7 @@ import type { z } from 'zod';
 import { brokerAwaySince, isBrokerAway, type Ask } from '../ask.ts';
 import { isFromOperator, projectOf } from '../identity/caller.ts';
 import type { ReplicaWatch, SeenReplica } from '../replicas.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 import { explainRequest } from './host-wait.ts';
 
 /** The most objects of each kind that are explained one by one. */
@@ -26,9 +26,9 @@ interface OverviewOptions {
   readonly replicas: Pick<ReplicaWatch, 'list'>;
 }
 
-export function overviewEndpoints({ ask, bus, now, replicas }: OverviewOptions): Endpoint[] {
+export function overviewEndpoints({ ask, bus, now, replicas }: OverviewOptions): Route[] {
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/overview',
       summary: 'Show what works, what failed and what needs a person, and count stacks, nodes and hosts by state.',

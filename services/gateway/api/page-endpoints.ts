@@ -10,14 +10,14 @@ import { rootStackOf } from '../heat/stacks/find-stack.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { projectOf } from '../identity/caller.ts';
 import { nodeBody } from '../ironic/node-view.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 import { wantedPage, pageQuery } from './page-query.ts';
 
 const defaultLimit = 100;
 
-export function pageEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+export function pageEndpoints({ ask }: { ask: Ask }): Route[] {
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/stacks',
       summary:
@@ -32,7 +32,7 @@ export function pageEndpoints({ ask }: { ask: Ask }): Endpoint[] {
         return { stacks: stacks.map((stack) => jsonObject.parse(stackRow(root, stack))), ...counts };
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/stacks/{stack}/resources',
       summary:
@@ -51,7 +51,7 @@ export function pageEndpoints({ ask }: { ask: Ask }): Endpoint[] {
           .record(z.string(), z.number().int())
           .meta({ description: 'How many resources are in each state, with and without the words of the search.' }),
       }),
-      handle: async ({ request, params: { stack = '' }, query: { depth = 10, ...query } }) => {
+      handle: async ({ request, params: { stack }, query: { depth = 10, ...query } }) => {
         const project = projectOf(request);
         const page = wantedPage({ ...query, limit: query.limit ?? defaultLimit });
         const data = { project, stack, detail: false, nested_depth: depth, page };
@@ -72,7 +72,7 @@ export function pageEndpoints({ ask }: { ask: Ask }): Endpoint[] {
         return { resources: rows, total, found, states };
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/nodes',
       summary: 'Show one page of the nodes, by name, in the form of Ironic.',

@@ -14,7 +14,7 @@ import { pageOfRows, type PagedRows } from '@anneal/store/page.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { projectOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 import type { Streams } from '../http/event-stream.ts';
 import { pageQuery, wantedPage } from './page-query.ts';
 import { busQueues, isBusQueue, peekStore, storeQueues } from './find-queue.ts';
@@ -72,15 +72,15 @@ async function refuseService(bus: Bus, queue: string, verb: string): Promise<voi
   );
 }
 
-export const queueEndpoints = (options: QueueEndpointOptions): Endpoint[] => [
+export const queueEndpoints = (options: QueueEndpointOptions): Route[] => [
   ...queueReads(options),
   ...queueWrites(options),
 ];
 
-function queueWrites(options: QueueEndpointOptions): Endpoint[] {
+function queueWrites(options: QueueEndpointOptions): Route[] {
   const { ask, bus } = options;
   return [
-    endpoint({
+    route({
       method: 'POST',
       path: '/queues/{queue}/messages',
       summary: 'Publish messages to a queue of a user or a host. A queue of a user is created when it does not exist.',
@@ -95,7 +95,7 @@ function queueWrites(options: QueueEndpointOptions): Endpoint[] {
         return ask('configuration', queuePost, { project, data });
       },
     }),
-    endpoint({
+    route({
       method: 'DELETE',
       path: '/queues/{queue}/messages',
       summary: 'Remove all messages of a queue. Requests that a deployment waits for stay.',
@@ -161,12 +161,12 @@ const listed: PagedRows<QueueRow> = {
 /** `shard.2` before `shard.10`. */
 const byName = new Intl.Collator('en', { numeric: true });
 
-function queueReads(options: QueueEndpointOptions): Endpoint[] {
+function queueReads(options: QueueEndpointOptions): Route[] {
   const { ask, bus, secrets, streams } = options;
   const mask = (value: unknown): Json => secrets.mask(value as Json);
 
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/queues',
       summary:
@@ -182,7 +182,7 @@ function queueReads(options: QueueEndpointOptions): Endpoint[] {
         return { queues: [...(await busQueues(bus, request)).map(busRow), ...found.map(storeRow)] };
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/queues/{queue}',
       summary: 'Show a queue: messages that wait, messages in flight, age of the oldest.',
@@ -197,7 +197,7 @@ function queueReads(options: QueueEndpointOptions): Endpoint[] {
         return storeRow(await ask('configuration', queueShow, { project, data: { project, queue } }));
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/queues/{queue}/messages',
       summary: 'Read the first messages of a queue without claiming them. Secrets are masked.',
@@ -212,7 +212,7 @@ function queueReads(options: QueueEndpointOptions): Endpoint[] {
         return { messages: messages.map(mask) };
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/queues/{queue}/watch',
       summary: 'Stream each message of a queue as it arrives, as server-sent events.',

@@ -11,7 +11,7 @@ import {
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 import type { OtherProjects } from '../identity/other-projects.ts';
 
 const services = [...new Set(Object.values(quotaServices))];
@@ -20,9 +20,9 @@ const inOrder = (answers: readonly { quotas: QuotaView[] }[]): { quotas: QuotaVi
   return { quotas: quotaNames.flatMap((name) => all.filter((each) => each.name === name)) };
 };
 
-export function quotaEndpoints({ ask, otherProjects }: { ask: Ask; otherProjects: OtherProjects }): Endpoint[] {
+export function quotaEndpoints({ ask, otherProjects }: { ask: Ask; otherProjects: OtherProjects }): Route[] {
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/projects/{project}/quota',
       summary:
@@ -33,7 +33,7 @@ export function quotaEndpoints({ ask, otherProjects }: { ask: Ask; otherProjects
         return inOrder(await Promise.all(services.map((service) => ask(service, quotaShow, { data: { project } }))));
       },
     }),
-    endpoint({
+    route({
       method: 'POST',
       path: '/projects/{project}/quota',
       summary:

@@ -7,11 +7,11 @@ import { pathsFor } from '../identity/catalog.ts';
 import { isOperator } from '../identity/rights.ts';
 import { proofOf, sessionTokenOf, setSession } from '../identity/session.ts';
 import type { Tokens } from '../identity/tokens.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 
-export function sessionEndpoints({ tokens }: { tokens: Tokens }): Endpoint[] {
+export function sessionEndpoints({ tokens }: { tokens: Tokens }): Route[] {
   return [
-    endpoint({
+    route({
       method: 'POST',
       path: '/session',
       sensitive: true,
@@ -26,7 +26,7 @@ export function sessionEndpoints({ tokens }: { tokens: Tokens }): Endpoint[] {
         return shown(user, token);
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/session',
       sensitive: true,
@@ -34,7 +34,7 @@ export function sessionEndpoints({ tokens }: { tokens: Tokens }): Endpoint[] {
       answer: sessionSchema,
       handle: ({ request }) => shown(userOf(request), withSession(request)),
     }),
-    endpoint({
+    route({
       method: 'DELETE',
       path: '/session',
       summary: 'End the session of this browser: its token is revoked.',

@@ -17,7 +17,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf, projectOf, type Caller } from '../identity/caller.ts';
 import { occasionOf, occasionOfChange } from '../identity/occasion.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 import { explainRequest } from './host-wait.ts';
 
 const stackSchema = z.object({
@@ -47,16 +47,16 @@ async function limitToCredential(ask: Ask, caller: Caller, act: { stack: string;
   );
 }
 
-export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+export function stackEndpoints({ ask }: { ask: Ask }): Route[] {
   return [
-    endpoint({
+    route({
       method: 'POST',
       path: '/stacks/{stack}/actions',
       summary: 'Start an action: check, suspend, resume, cancel, rollback, retry, snapshot, restore or abandon.',
       body: strictActs<StackAct>(stackActSchema),
       answer: stackSchema,
       status: 202,
-      handle: async ({ params: { stack = '' }, body, request }) => {
+      handle: async ({ params: { stack }, body, request }) => {
         const project = projectOf(request);
         const answer = await ask('scheduling', stackAct, {
           project,
@@ -65,14 +65,14 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
         return stackSchema.parse(answer);
       },
     }),
-    endpoint({
+    route({
       method: 'POST',
       path: '/stacks/{stack}/resources/{resource}/actions',
       summary:
         'Run an action on a resource: mark it, skip its failure, clear a hook, or extend or complete a lifecycle hook.',
       body: strictActs<ResourceAct>(resourceActSchema),
       answer: resourceAct.answer,
-      handle: async ({ params: { stack = '', resource = '' }, body, request }) => {
+      handle: async ({ params: { stack, resource }, body, request }) => {
         const project = projectOf(request);
         await limitToCredential(ask, callerOf(request), { stack, kind: body.kind });
         return ask('scheduling', resourceAct, {
@@ -81,24 +81,24 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
         });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/stacks/{stack}/failures',
       summary: 'List every failed resource of this stack and its nested stacks, root cause first.',
       answer: failuresSchema,
-      handle: async ({ params: { stack = '' }, request }) => {
+      handle: async ({ params: { stack }, request }) => {
         const project = projectOf(request);
         const { failures } = await ask('scheduling', stackShow, { project, data: { project, stack, outputs: false } });
         return { failures };
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/stacks/{stack}/why',
       summary: 'Explain why a stack or resource makes no progress: the chain from it to the cause of the wait.',
       query: z.strictObject({ resource: z.string().optional() }),
       answer: stackWhy.answer,
-      handle: async ({ params: { stack = '' }, query: { resource }, request }) => {
+      handle: async ({ params: { stack }, query: { resource }, request }) => {
         const project = projectOf(request);
         const why = await ask('scheduling', stackWhy, {
           project,
@@ -110,24 +110,24 @@ export function stackEndpoints({ ask }: { ask: Ask }): Endpoint[] {
   ];
 }
 
-export function revisionEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+export function revisionEndpoints({ ask }: { ask: Ask }): Route[] {
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/stacks/{stack}/revisions',
       summary: 'List the stored revisions of a stack, the newest first: the states that updates sent it towards.',
       answer: stackRevisionList.answer,
-      handle: ({ params: { stack = '' }, request }) => {
+      handle: ({ params: { stack }, request }) => {
         const project = projectOf(request);
         return ask('scheduling', stackRevisionList, { project, data: { project, stack } });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/stacks/{stack}/revisions/{revision}',
       summary: 'Show the template, the parameters, the environment and the files of a revision. Secrets are masked.',
       answer: stackRevisionShow.answer,
-      handle: ({ params: { stack = '', revision = '' }, request }) => {
+      handle: ({ params: { stack, revision }, request }) => {
         const project = projectOf(request);
         return ask('scheduling', stackRevisionShow, { project, data: { project, stack, revision } });
       },

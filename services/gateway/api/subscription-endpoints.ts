@@ -24,7 +24,7 @@ import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 import { eventsProjectField, type OtherProjects } from '../identity/other-projects.ts';
 
 const subscribeSchema = z.strictObject({
@@ -64,9 +64,9 @@ export function subscriptionEndpoints({
   newId: () => string;
   secrets: Secrets;
   otherProjects: OtherProjects;
-}): Endpoint[] {
+}): Route[] {
   return [
-    endpoint({
+    route({
       method: 'POST',
       path: '/subscriptions',
       sensitive: true,
@@ -98,7 +98,7 @@ export function subscriptionEndpoints({
         });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/subscriptions',
       summary: 'List the subscriptions of the project.',
@@ -108,21 +108,21 @@ export function subscriptionEndpoints({
         return ask('notification', subscriptionList, { project, data: { project } });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/subscriptions/{id}',
       summary: 'Show a subscription: the state of its deliveries and the number of waiting events.',
       answer: subscriptionViewSchema,
-      handle: ({ request, params: { id = '' } }) => {
+      handle: ({ request, params: { id } }) => {
         const project = projectOf(request);
         return ask('notification', subscriptionShow, { project, data: { project, id } });
       },
     }),
-    endpoint({
+    route({
       method: 'DELETE',
       path: '/subscriptions/{id}',
       summary: 'Delete a subscription.',
-      handle: ({ request, params: { id = '' } }) => {
+      handle: ({ request, params: { id } }) => {
         const project = projectOf(request);
         return ask('notification', subscriptionDelete, { project, data: { project, id } });
       },
@@ -137,9 +137,9 @@ const summaries = {
 };
 
 /** A listener may confirm with either method. Its signature is the proof, so it needs no token. */
-export function confirmEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+export function confirmEndpoints({ ask }: { ask: Ask }): Route[] {
   return (['GET', 'POST'] as const).map((method) =>
-    endpoint({
+    route({
       method,
       path: '/subscriptions/{id}/confirm',
       summary:
@@ -147,7 +147,7 @@ export function confirmEndpoints({ ask }: { ask: Ask }): Endpoint[] {
       public: true,
       query: z.strictObject({ expires: z.coerce.number().int().positive(), signature: z.string().max(255) }),
       body: z.unknown(),
-      async handle({ params: { id = '' }, query: { expires, signature }, request }) {
+      async handle({ params: { id }, query: { expires, signature }, request }) {
         const [rate = ''] = [request.headers['webhook-allowed-rate']].flat();
         const allowed = /^[1-9]\d{0,8}$/.test(rate) ? { rate: Number(rate) } : {};
         await ask('notification', subscriptionConfirm, { project: '', data: { id, expires, signature, ...allowed } });
@@ -157,32 +157,32 @@ export function confirmEndpoints({ ask }: { ask: Ask }): Endpoint[] {
 }
 
 /** The endpoints that operate a subscription. */
-export function operationEndpoints({ ask, secrets }: { ask: Ask; secrets: Secrets }): Endpoint[] {
+export function operationEndpoints({ ask, secrets }: { ask: Ask; secrets: Secrets }): Route[] {
   return [
     ...(['pause', 'resume', 'retry'] as const).map((verb) =>
-      endpoint({
+      route({
         method: 'POST',
         path: `/subscriptions/{id}/${verb}`,
         summary: summaries[verb],
         answer: subscriptionViewSchema,
-        handle: ({ request, params: { id = '' } }) => {
+        handle: ({ request, params: { id } }) => {
           const project = projectOf(request);
           return ask('notification', subscriptionAct, { project, data: { project, id, verb } });
         },
       }),
     ),
-    endpoint({
+    route({
       method: 'POST',
       path: '/subscriptions/{id}/test',
       summary:
         'Send a test event to the listener, and show its answer. A webhook that has not agreed to receive events is asked first.',
       answer: subscriptionTest.answer,
-      handle: ({ request, params: { id = '' } }) => {
+      handle: ({ request, params: { id } }) => {
         const project = projectOf(request);
         return ask('notification', subscriptionTest, { project, data: { project, id } });
       },
     }),
-    endpoint({
+    route({
       method: 'POST',
       path: '/subscriptions/{id}/rotate-secret',
       sensitive: true,
@@ -198,7 +198,7 @@ export function operationEndpoints({ ask, secrets }: { ask: Ask; secrets: Secret
           .default(86_400),
       }),
       answer: z.object({ subscription: subscriptionViewSchema, secret: z.string() }),
-      handle: ({ request, params: { id = '' }, body: { secret, keep_seconds } }) => {
+      handle: ({ request, params: { id }, body: { secret, keep_seconds } }) => {
         const project = projectOf(request);
         const sealed = secret === undefined ? null : sealText(secrets, secret);
         return ask('notification', subscriptionRotate, {
@@ -208,14 +208,14 @@ export function operationEndpoints({ ask, secrets }: { ask: Ask; secrets: Secret
         });
       },
     }),
-    endpoint({
+    route({
       method: 'POST',
       path: '/subscriptions/{id}/replay',
       summary: 'Send the stored events of a range again: from an event id or time, to another or the newest event.',
       body: z.strictObject({ from: z.string().min(1).max(255), to: z.string().min(1).max(255).optional() }),
       status: 202,
       answer: z.object({ events: z.number().int() }),
-      handle: ({ request, params: { id = '' }, body: { from, to } }) => {
+      handle: ({ request, params: { id }, body: { from, to } }) => {
         const project = projectOf(request);
         const range = { from, ...(to !== undefined && { to }) };
         return ask('notification', subscriptionReplay, { project, data: { project, id, ...range } });
@@ -224,36 +224,36 @@ export function operationEndpoints({ ask, secrets }: { ask: Ask; secrets: Secret
   ];
 }
 
-export function deliveryEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+export function deliveryEndpoints({ ask }: { ask: Ask }): Route[] {
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/subscriptions/{id}/attempts',
       summary: 'List the latest requests to the listener, the newest first: time, event, status, error and duration.',
       query: z.strictObject({ limit: z.coerce.number().int().min(1).max(1000).default(100) }),
       answer: z.object({ attempts: z.array(attemptSchema) }),
-      handle: ({ request, params: { id = '' }, query: { limit } }) => {
+      handle: ({ request, params: { id }, query: { limit } }) => {
         const project = projectOf(request);
         return ask('notification', attemptList, { project, data: { project, id, limit } });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/subscriptions/{id}/deliveries',
       summary: 'List the latest deliveries of a subscription, with all attempts.',
       answer: z.object({ deliveries: z.array(deliveryViewSchema) }),
-      handle: ({ request, params: { id = '' } }) => {
+      handle: ({ request, params: { id } }) => {
         const project = projectOf(request);
         return ask('notification', deliveryList, { project, data: { project, subscription: id } });
       },
     }),
-    endpoint({
+    route({
       method: 'POST',
       path: '/subscriptions/{id}/deliveries/{delivery}/replay',
       summary: 'Send a delivery again.',
       status: 202,
       answer: deliveryViewSchema,
-      handle: ({ request, params: { id = '', delivery = '' } }) => {
+      handle: ({ request, params: { id, delivery } }) => {
         const project = projectOf(request);
         return ask('notification', deliveryReplay, { project, data: { project, subscription: id, delivery } });
       },

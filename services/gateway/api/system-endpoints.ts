@@ -4,7 +4,7 @@ import { queuesOfService, serviceNames, type ServiceName } from '@anneal/contrac
 import { z } from 'zod';
 import { baseUrl } from '../http/base-url.ts';
 import { goneMs, problemsOf, type ReplicaWatch, type SeenReplica } from '../replicas.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 
 const infoSchema = z.object({
   name: z.string(),
@@ -49,9 +49,9 @@ interface SystemOptions {
   readonly replicas: Pick<ReplicaWatch, 'list'>;
 }
 
-export function systemEndpoints({ bus, version, now, replicas }: SystemOptions): Endpoint[] {
+export function systemEndpoints({ bus, version, now, replicas }: SystemOptions): Route[] {
   return [
-    endpoint({
+    route({
       method: 'GET',
       path: '/info',
       summary: 'Show the name and version of the server. Needs no token.',
@@ -74,7 +74,7 @@ export function systemEndpoints({ bus, version, now, replicas }: SystemOptions):
         };
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/services',
       summary:

@@ -8,7 +8,7 @@ import type { Ask } from '../ask.ts';
 import { readStackBody, sealGiven, toQuestion } from '../heat/stacks/stack-body.ts';
 import { clientGone } from '../http/client-gone.ts';
 import { projectOf } from '../identity/caller.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 
 const checkSchema = z.strictObject({
   template: z.string(),
@@ -20,9 +20,9 @@ const checkSchema = z.strictObject({
   }),
 });
 
-export function templateEndpoints({ ask, secrets }: { ask: Ask; secrets: Secrets }): Endpoint[] {
+export function templateEndpoints({ ask, secrets }: { ask: Ask; secrets: Secrets }): Route[] {
   return [
-    endpoint({
+    route({
       method: 'POST',
       path: '/templates/check',
       summary: 'Check a template while it is written: every mistake with its position, parameters and order of work.',

@@ -24,7 +24,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import { occasionOf } from '../identity/occasion.ts';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 import { strictActs } from './stack-endpoints.ts';
 
 const startSchema = z.strictObject({
@@ -37,9 +37,9 @@ const startSchema = z.strictObject({
 });
 
 /** The endpoints of workflows. */
-export function workflowEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+export function workflowEndpoints({ ask }: { ask: Ask }): Route[] {
   return [
-    endpoint({
+    route({
       method: 'POST',
       path: '/workflows',
       summary:
@@ -52,7 +52,7 @@ export function workflowEndpoints({ ask }: { ask: Ask }): Endpoint[] {
         return ask('scheduling', workflowCreate, { project, data: { project, ...body } });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/workflows',
       summary: 'List the workflows of the project.',
@@ -62,21 +62,21 @@ export function workflowEndpoints({ ask }: { ask: Ask }): Endpoint[] {
         return ask('scheduling', workflowList, { project, data: { project } });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/workflows/{workflow}',
       summary: 'Show a workflow by name or id.',
       answer: workflowViewSchema,
-      handle: ({ request, params: { workflow = '' } }) => {
+      handle: ({ request, params: { workflow } }) => {
         const project = projectOf(request);
         return ask('scheduling', workflowShow, { project, data: { project, workflow } });
       },
     }),
-    endpoint({
+    route({
       method: 'DELETE',
       path: '/workflows/{workflow}',
       summary: 'Delete a workflow. Its executions stay.',
-      handle: ({ request, params: { workflow = '' } }) => {
+      handle: ({ request, params: { workflow } }) => {
         const project = projectOf(request);
         return ask('scheduling', workflowDelete, { project, data: { project, workflow } });
       },
@@ -85,9 +85,9 @@ export function workflowEndpoints({ ask }: { ask: Ask }): Endpoint[] {
 }
 
 /** The endpoints of executions. */
-export function executionEndpoints({ ask, newId }: { ask: Ask; newId: () => string }): Endpoint[] {
+export function executionEndpoints({ ask, newId }: { ask: Ask; newId: () => string }): Route[] {
   return [
-    endpoint({
+    route({
       method: 'POST',
       path: '/executions',
       summary: 'Start an execution of a workflow.',
@@ -110,7 +110,7 @@ export function executionEndpoints({ ask, newId }: { ask: Ask; newId: () => stri
         });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/executions',
       summary: 'List the executions of the project, the newest first.',
@@ -125,24 +125,24 @@ export function executionEndpoints({ ask, newId }: { ask: Ask; newId: () => stri
         return ask('scheduling', executionList, { project, data });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/executions/{id}',
       summary: 'Show an execution and the runs of its tasks.',
       answer: z.object({ execution: executionViewSchema, tasks: z.array(executionTaskSchema) }),
-      handle: ({ request, params: { id = '' } }) => {
+      handle: ({ request, params: { id } }) => {
         const project = projectOf(request);
         return ask('scheduling', executionShow, { project, data: { project, id, tasks: true } });
       },
     }),
-    endpoint({
+    route({
       method: 'POST',
       path: '/executions/{id}/action',
       summary:
         'Act on an execution: pause, resume, cancel, rerun or skip a failed task, complete a task that waits for a client, or delete an ended execution.',
       body: strictActs<z.infer<typeof executionActSchema>>(executionActSchema),
       answer: executionViewSchema,
-      handle: ({ request, params: { id = '' }, body }) => {
+      handle: ({ request, params: { id }, body }) => {
         const project = projectOf(request);
         return ask('scheduling', executionAct, { project, data: { project, id, action: body } });
       },
@@ -161,9 +161,9 @@ const cronSchema = z.strictObject({
 });
 
 /** The endpoints of cron triggers. */
-export function cronTriggerEndpoints({ ask }: { ask: Ask }): Endpoint[] {
+export function cronTriggerEndpoints({ ask }: { ask: Ask }): Route[] {
   return [
-    endpoint({
+    route({
       method: 'POST',
       path: '/cron_triggers',
       summary: 'Start a workflow at the times of a cron expression. It needs a pattern or a first time.',
@@ -177,7 +177,7 @@ export function cronTriggerEndpoints({ ask }: { ask: Ask }): Endpoint[] {
         return ask('scheduling', cronTriggerCreate, { project, data });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/cron_triggers',
       summary: 'List the cron triggers of the project.',
@@ -187,21 +187,21 @@ export function cronTriggerEndpoints({ ask }: { ask: Ask }): Endpoint[] {
         return ask('scheduling', cronTriggerList, { project, data: { project } });
       },
     }),
-    endpoint({
+    route({
       method: 'GET',
       path: '/cron_triggers/{name}',
       summary: 'Show a cron trigger by name or id.',
       answer: cronTriggerViewSchema,
-      handle: ({ request, params: { name = '' } }) => {
+      handle: ({ request, params: { name } }) => {
         const project = projectOf(request);
         return ask('scheduling', cronTriggerShow, { project, data: { project, name } });
       },
     }),
-    endpoint({
+    route({
       method: 'DELETE',
       path: '/cron_triggers/{name}',
       summary: 'Delete a cron trigger of a client. Its executions stay.',
-      handle: ({ request, params: { name = '' } }) => {
+      handle: ({ request, params: { name } }) => {
         const project = projectOf(request);
         return ask('scheduling', cronTriggerDelete, { project, data: { project, name } });
       },

@@ -19,7 +19,8 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parseField, readJsonBodies } from '../http/body.ts';
+import { readJsonBodies } from '../http/body.ts';
+import { parseField } from '../http/input.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { Attempts } from '../identity/attempts.ts';
 import { sendContent } from '../images/send-content.ts';

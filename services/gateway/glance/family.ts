@@ -2,7 +2,7 @@
  * Glance's API v2 as far as clients list, upload, save and delete images. An image whose content machines fetch elsewhere
  * is added by `/api/v1/images`.
  */
-import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
+import { hasCode } from '@anneal/contracts/errors.ts';
 import {
   imageDraftAdd,
   imageDraftShow,
@@ -16,9 +16,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl, nextQueryOf } from '../http/base-url.ts';
-import { parseField, queryValue, queryValues, readJsonBodies, uploadScope } from '../http/body.ts';
-import { described, serveDocument } from '../http/described.ts';
+import { readJsonBodies } from '../http/body.ts';
+import { serveDocument } from '../http/document.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
+import { route, type Route } from '../http/route.ts';
+import { serveRoutes } from '../http/serve-routes.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
 import { sendContent } from '../images/send-content.ts';
@@ -54,10 +56,6 @@ const glanceWording: FamilyWording = {
 const errorSchema = z
   .object({ message: z.string(), code: z.int(), title: z.string(), remedy: z.string().optional() })
   .meta({ id: 'Error' });
-
-interface ImagePath {
-  Params: { image: string };
-}
 
 /** The body by which clients create an image. Properties of their own are kept and shown again. */
 const createFields = {
@@ -106,193 +104,181 @@ const mostOnPage = 1_000;
 
 const link = z.object({ rel: z.string(), href: z.string() });
 const entry = z.object({ id: z.string(), status: z.string(), links: z.array(link) });
-const listsVersions = (status: number) =>
-  described(
-    { summary: 'List the versions of this API.', status, answer: z.object({ versions: z.array(entry) }) },
-    { public: true },
-  );
-const lists = described({
-  summary: 'List the images that machines can boot from, by name.',
-  query: z.object({
-    name: z.string().optional(),
-    status: z.string().optional(),
-    visibility: z.enum(imageVisibilities).optional(),
-    sort: z.string().optional().meta({ description: 'Keys with directions: `name:asc,size:desc`.' }),
-    sort_key: z.enum(imageSortKeys).optional(),
-    sort_dir: z.enum(['asc', 'desc']).optional(),
-    marker: z.string().optional().meta({ description: 'The id of the image before the first one.' }),
-    limit: z
-      .int()
-      .min(0)
-      .max(999_999_999)
-      .optional()
-      .meta({ description: `At most ${mostOnPage}; 25 by default.` }),
-  }),
-  answer: z.object({
-    images: z.array(glanceImageSchema),
-    first: z.string(),
-    next: z.string().optional(),
-    schema: z.string(),
-  }),
-});
+const document = z.looseObject({ name: z.string(), properties: z.looseObject({}) });
+const bytes = z.string().meta({ format: 'binary' });
 
-/** @throws AnnealError InvalidRequest for a number of images that no page has. */
-function limitIn(request: FastifyRequest): number | undefined {
-  const text = queryValue(request, 'limit');
-  if (text === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(text)) throw new AnnealError('InvalidRequest', `limit must be a whole number, not ${text}.`);
-  return Math.min(Number(text), mostOnPage);
+interface ImageRouteOptions {
+  readonly ask: Ask;
+  readonly images: ImageUploads;
+  readonly newId: () => string;
 }
 
-/** @throws AnnealError InvalidRequest for a word that Glance does not know. */
-function visibilityIn(request: FastifyRequest): string | undefined {
-  const given = queryValue(request, 'visibility');
-  if (given === undefined || imageVisibilities.some((each) => each === given)) return given;
-  throw new AnnealError('InvalidRequest', `Invalid visibility value: ${given}`);
-}
-
+/** Glance's API: its document and its routes. */
 export function glanceFamily(
   scope: FastifyInstance,
-  options: {
-    ask: Ask;
-    images: ImageUploads;
-    newId: () => string;
+  options: ImageRouteOptions & {
     version: string;
     authenticate: Authenticate;
     report: (error: unknown, request: FastifyRequest) => void;
   },
 ): void {
-  const { ask, images, newId, version, authenticate, report } = options;
   readJsonBodies(scope);
-  wordErrors(scope, glanceWording, report);
-  requireToken(scope, authenticate);
-
+  wordErrors(scope, glanceWording, options.report);
+  requireToken(scope, options.authenticate);
   serveDocument(scope, {
     title: 'Images',
     description: 'Compatible with Glance v2: images that machines boot from, and their contents.',
-    version,
+    version: options.version,
     error: errorSchema,
   });
-  versionRoutes(scope);
-  const document = z.looseObject({ name: z.string(), properties: z.looseObject({}) });
-  const showsOne = described({ summary: 'Show the JSON Schema of an image.', answer: document });
-  scope.get('/v2/schemas/image', showsOne, () => imageDocument);
-  const showsPage = described({ summary: 'Show the JSON Schema of a page of images.', answer: document });
-  scope.get('/v2/schemas/images', showsPage, () => imagesDocument);
-  scope.get('/v2/images', lists, async (request) => {
-    const { images: all } = await ask('provisioning', imageList, { data: {} });
-    const marker = queryValue(request, 'marker');
-    const page = imagePage(all, {
-      name: queryValue(request, 'name'),
-      status: queryValue(request, 'status'),
-      visibility: visibilityIn(request),
-      order: imageOrder({
-        sort: queryValue(request, 'sort'),
-        keys: queryValues(request, 'sort_key'),
-        directions: queryValues(request, 'sort_dir'),
-      }),
-      marker,
-      limit: limitIn(request),
-    });
-    if (!page)
-      throw new AnnealError('InvalidRequest', `There is no image ${marker}, so the list cannot begin after it.`);
-    return {
-      images: page.images,
-      first: '/v2/images',
-      ...(page.next !== undefined && { next: `/v2/images${nextQueryOf(request, { marker: page.next })}` }),
-      schema: '/v2/schemas/images',
-    };
-  });
-  const draftOf = (id: string): Promise<ImageDraft> => ask('provisioning', imageDraftShow, { data: { id } });
-  const shows = described({
+  serveRoutes(scope, [...versionRoutes, ...listRoutes(options), ...contentRoutes(options)]);
+}
+
+const versions = { public: true, answer: z.object({ versions: z.array(entry) }) } as const;
+const shownVersions = (request: FastifyRequest) => ({
+  versions: [
+    { id: 'v2.9', status: 'CURRENT', links: [{ rel: 'self', href: `${baseUrl(request)}${glancePrefix}/v2/` }] },
+  ],
+});
+
+const versionRoutes = [
+  ...(['/', '/versions'] as const).map((path) =>
+    route({
+      method: 'GET',
+      path,
+      summary: 'List the versions of this API.',
+      ...versions,
+      status: path === '/' ? 300 : 200,
+      handle: ({ request }) => shownVersions(request),
+    }),
+  ),
+  route({
+    method: 'GET',
+    path: '/v2/schemas/image',
+    summary: 'Show the JSON Schema of an image.',
+    answer: document,
+    handle: () => imageDocument,
+  }),
+  route({
+    method: 'GET',
+    path: '/v2/schemas/images',
+    summary: 'Show the JSON Schema of a page of images.',
+    answer: document,
+    handle: () => imagesDocument,
+  }),
+];
+
+const draftOf = (ask: Ask, id: string): Promise<ImageDraft> => ask('provisioning', imageDraftShow, { data: { id } });
+
+const listRoutes = ({ ask }: ImageRouteOptions): Route[] => [
+  route({
+    method: 'GET',
+    path: '/v2/images',
+    summary: 'List the images that machines can boot from, by name.',
+    query: z.object({
+      name: z.string().optional(),
+      status: z.string().optional(),
+      visibility: z.enum(imageVisibilities).optional(),
+      sort: z.string().optional().meta({ description: 'Keys with directions: `name:asc,size:desc`.' }),
+      sort_key: z.array(z.enum(imageSortKeys)).optional(),
+      sort_dir: z.array(z.enum(['asc', 'desc'])).optional(),
+      marker: z.string().optional().meta({ description: 'The id of the image before the first one.' }),
+      limit: z
+        .int()
+        .min(0)
+        .max(999_999_999)
+        .default(25)
+        .transform((limit) => Math.min(limit, mostOnPage))
+        .meta({ description: `At most ${mostOnPage}; 25 by default.` }),
+    }),
+    answer: z.object({
+      images: z.array(glanceImageSchema),
+      first: z.string(),
+      next: z.string().optional(),
+      schema: z.string(),
+    }),
+    handle: async ({ query: { sort, sort_key = [], sort_dir = [], ...wanted }, request }) => {
+      const { images } = await ask('provisioning', imageList, { data: {} });
+      const order = imageOrder({ sort, keys: sort_key, directions: sort_dir });
+      const { rows, next } = imagePage(images, { ...wanted, order });
+      return {
+        images: rows,
+        first: '/v2/images',
+        ...(next !== undefined && { next: `/v2/images${nextQueryOf(request, { marker: next })}` }),
+        schema: '/v2/schemas/images',
+      };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v2/images/{image}',
     summary: 'Show an image, also one that waits for its content.',
     answer: glanceImageSchema,
-  });
-  scope.get<ImagePath>('/v2/images/:image', shows, async ({ params: { image } }) => {
-    try {
-      return glanceImage(await ask('provisioning', imageShow, { data: { image } }));
-    } catch (error) {
-      if (!hasCode(error, 'NotFound')) throw error;
-      const draft = await draftOf(image).catch(() => undefined);
-      if (draft) return glanceDraft(draft);
-      throw error;
-    }
-  });
-  contentRoutes(scope, { ask, images, newId, draftOf });
-}
-
-function versionRoutes(scope: FastifyInstance): void {
-  const versions = (request: FastifyRequest) => ({
-    versions: [
-      {
-        id: 'v2.9',
-        status: 'CURRENT',
-        links: [{ rel: 'self', href: `${baseUrl(request)}${glancePrefix}/v2/` }],
-      },
-    ],
-  });
-  scope.get('/', listsVersions(300), (request, reply) => reply.code(300).send(versions(request)));
-  scope.get('/versions', listsVersions(200), versions);
-}
+    handle: async ({ params: { image } }) => {
+      try {
+        return glanceImage(await ask('provisioning', imageShow, { data: { image } }));
+      } catch (error) {
+        if (!hasCode(error, 'NotFound')) throw error;
+        const draft = await draftOf(ask, image).catch(() => undefined);
+        if (draft) return glanceDraft(draft);
+        throw error;
+      }
+    },
+  }),
+];
 
 /** Images with their content: create, upload, save, delete. */
-function contentRoutes(
-  scope: FastifyInstance,
-  options: { ask: Ask; images: ImageUploads; newId: () => string; draftOf: (id: string) => Promise<ImageDraft> },
-): void {
-  const { ask, images, newId, draftOf } = options;
-  const creates = described({
+const contentRoutes = ({ ask, images, newId }: ImageRouteOptions): Route[] => [
+  route({
+    method: 'POST',
+    path: '/v2/images',
     summary: 'Create an image. It waits for its content.',
     body: createSchema,
     answer: glanceImageSchema,
     status: 201,
-  });
-  scope.post('/v2/images', creates, async (request, reply) => {
-    const given = parseField(createSchema, request.body, 'The image');
-    const { id = newId(), name, disk_format: format, tags, min_disk, min_ram } = given;
-    const properties = Object.fromEntries(propertiesIn(given)) as Record<string, string>;
-    const details = {
-      ...(Object.keys(properties).length > 0 && { properties }),
-      ...(tags && { tags }),
-      ...(min_disk !== undefined && { min_disk }),
-      ...(min_ram !== undefined && { min_ram }),
-    };
-    const data = { id, name, format, ...(Object.keys(details).length > 0 && { details }) };
-    const draft = await ask('provisioning', imageDraftAdd, { data });
-    return reply
-      .code(201)
-      .header('location', `${baseUrl(request)}${glancePrefix}/v2/images/${id}`)
-      .send(glanceDraft(draft));
-  });
-  const deletes = described({ summary: 'Delete an image and its content.' });
-  scope.delete<ImagePath>('/v2/images/:image', deletes, async ({ params: { image } }, reply) => {
-    await images.remove(image);
-    return reply.code(204).send();
-  });
-  const bytes = z.string().meta({ format: 'binary' });
-  const file = { answer: bytes, answerType: 'application/octet-stream' };
-  const reads = described({
+    handle: async ({ body, request, reply }) => {
+      const { id = newId(), name, disk_format: format, tags, min_disk, min_ram } = body;
+      const properties = Object.fromEntries(propertiesIn(body)) as Record<string, string>;
+      const details = {
+        ...(Object.keys(properties).length > 0 && { properties }),
+        ...(tags && { tags }),
+        ...(min_disk !== undefined && { min_disk }),
+        ...(min_ram !== undefined && { min_ram }),
+      };
+      const data = { id, name, format, ...(Object.keys(details).length > 0 && { details }) };
+      const draft = await ask('provisioning', imageDraftAdd, { data });
+      void reply.header('location', `${baseUrl(request)}${glancePrefix}/v2/images/${id}`);
+      return glanceDraft(draft);
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v2/images/{image}',
+    summary: 'Delete an image and its content.',
+    handle: ({ params: { image } }) => images.remove(image),
+  }),
+  route({
+    method: 'GET',
+    path: '/v2/images/{image}/file',
     summary: 'Read the content of an image, or the part that the header Range names.',
-    ...file,
+    answer: bytes,
+    answerType: 'application/octet-stream',
     also: { 206: bytes, 416: null },
-  });
-  scope.get<ImagePath>('/v2/images/:image/file', reads, async (request, reply) =>
-    sendContent(await images.read(request.params.image), { request, reply }),
-  );
-  uploadScope(scope, (uploads) => {
-    const writes = described(
-      { summary: 'Give an image its content.', body: bytes, bodyType: 'application/octet-stream' },
-      { upload: true },
-    );
-    uploads.put<ImagePath>('/v2/images/:image/file', writes, async (request, reply) => {
-      const { id, name, format, details } = await draftOf(request.params.image);
+    handle: async ({ params: { image }, request, reply }) => sendContent(await images.read(image), { request, reply }),
+  }),
+  route({
+    method: 'PUT',
+    path: '/v2/images/{image}/file',
+    summary: 'Give an image its content.',
+    upload: true,
+    handle: async ({ params: { image }, request }) => {
+      const { id, name, format, details } = await draftOf(ask, image);
       const length = Number(request.headers['content-length'] ?? Number.NaN);
       const size = Number.isSafeInteger(length) ? length : undefined;
       await images.add(
         { id, name, ...(details && { details }) },
         { content: request.raw, size, sha256: undefined, format },
       );
-      return reply.code(204).send();
-    });
-  });
-}
+    },
+  }),
+];

@@ -10,11 +10,11 @@ const image = (name: string) => ({
   created_at: '2026-01-02T03:04:05.678Z',
 });
 const all = ['a', 'b', 'c', 'd', 'e'].map(image);
-const names = (filters: Parameters<typeof imagePage>[1]) => imagePage(all, filters)?.images.map(({ name }) => name);
+const names = (filters: Parameters<typeof imagePage>[1]) => imagePage(all, filters).rows.map(({ name }) => name);
 
 describe('a list of images in Glance’s form', () => {
   it('shows checksum, size, address and state of each', () => {
-    expect(imagePage(all, { name: 'a' })?.images).toMatchObject([
+    expect(imagePage(all, { name: 'a' }).rows).toMatchObject([
       {
         id: 'id-a',
         status: 'active',
@@ -44,13 +44,13 @@ describe('a list of images in Glance’s form', () => {
     const seen: unknown[] = [];
     for (let marker: string | undefined; ;) {
       const page = imagePage(all, { limit: 2, marker });
-      seen.push(...(page?.images ?? []).map(({ name }) => name));
-      marker = page?.next;
+      seen.push(...page.rows.map(({ name }) => name));
+      marker = page.next;
       if (marker === undefined) break;
     }
     expect(seen).toEqual(['a', 'b', 'c', 'd', 'e']);
-    expect(imagePage(all, { limit: 5 })?.next).toBeUndefined();
-    expect(imagePage(all, { marker: 'no' })).toBeUndefined();
+    expect(imagePage(all, { limit: 5 }).next).toBeUndefined();
+    expect(() => imagePage(all, { marker: 'no' })).toThrow('The marker no is not in the list');
   });
 
   it('filters by name, state and visibility', () => {
@@ -71,7 +71,7 @@ describe('a list of images in Glance’s form', () => {
       imagePage([...all, { ...image('z'), size: 1 }], {
         order: imageOrder({ sort: undefined, keys: [], directions: [], ...given }),
         limit: 3,
-      })?.images.map(({ name }) => name);
+      }).rows.map(({ name }) => name);
     expect(sorted({ sort: 'name' })).toEqual(['z', 'e', 'd']);
     expect(sorted({ sort: 'size:asc,name:desc' })).toEqual(['z', 'e', 'd']);
     expect(sorted({ keys: ['size', 'name'], directions: ['asc'] })).toEqual(['z', 'a', 'b']);

@@ -1,8 +1,10 @@
 /** An image in Glance's form. Pure. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import { jsonSchemaOf } from '@anneal/contracts/named-schemas.ts';
 import { z } from 'zod';
 import type { ImageDraft, ImageView } from '@anneal/contracts/calls/provisioning.ts';
+import { takePage, type PageOfRows, type SortKey } from '../http/list.ts';
 
 /** An image. Properties that its creator gave it are fields, too. */
 export const glanceImageSchema = z
@@ -38,7 +40,7 @@ export const glanceImageSchema = z
   .meta({ id: 'Image' });
 
 /** `direct_url` is the address from which machines fetch the content, of an image of which Anneal keeps no copy. */
-export const glanceImage = (image: ImageView): Record<string, unknown> => ({
+export const glanceImage = (image: ImageView): ImageRow => ({
   ...image.details?.properties,
   ...common(image),
   status: 'active',
@@ -51,7 +53,7 @@ export const glanceImage = (image: ImageView): Record<string, unknown> => ({
 });
 
 /** An image that waits for its content. */
-export const glanceDraft = (draft: ImageDraft): Record<string, unknown> => ({
+export const glanceDraft = (draft: ImageDraft): ImageRow => ({
   ...draft.details?.properties,
   ...common(draft),
   status: 'queued',
@@ -62,7 +64,7 @@ export const glanceDraft = (draft: ImageDraft): Record<string, unknown> => ({
   os_hash_value: null,
 });
 
-const common = (image: Pick<ImageView, 'id' | 'name' | 'created_at' | 'details'>): Record<string, unknown> => ({
+const common = (image: Pick<ImageView, 'id' | 'name' | 'created_at' | 'details'>): ImageRow => ({
   id: image.id,
   name: image.name,
   visibility: 'public',
@@ -93,10 +95,7 @@ export const imageSortKeys = [
 ] as const;
 export const imageVisibilities = ['public', 'private', 'shared', 'community', 'all'] as const;
 
-interface ImageOrder {
-  readonly key: (typeof imageSortKeys)[number];
-  readonly isDown: boolean;
-}
+type ImageRow = Readonly<Record<string, Json | undefined>>;
 
 /**
  * The order of a list: `sort` is `name:asc,size`, or `keys` and `directions` are of equal length, or there is one direction
@@ -111,7 +110,7 @@ export function imageOrder({
   sort: string | undefined;
   keys: readonly string[];
   directions: readonly string[];
-}): ImageOrder[] {
+}): SortKey<ImageRow>[] {
   const refuse = (why: string): never => {
     throw new AnnealError('InvalidRequest', why);
   };
@@ -126,7 +125,7 @@ export function imageOrder({
   return wanted.map(([name, direction = 'desc']) => {
     const key = imageSortKeys.find((each) => each === name);
     if (direction !== 'asc' && direction !== 'desc') refuse(`Invalid sort direction: ${direction}`);
-    if (key) return { key, isDown: direction === 'desc' };
+    if (key) return { of: (image) => image[key], isDescending: direction === 'desc' };
     return refuse(`Invalid sort key: ${name}. It must be one of the following: ${imageSortKeys.join(', ')}.`);
   });
 }
@@ -157,34 +156,24 @@ export interface ImageFilters {
   readonly name?: string | undefined;
   readonly status?: string | undefined;
   readonly visibility?: string | undefined;
-  /** The most important key first. By name when there is none. */
-  readonly order?: readonly ImageOrder[];
+  /** By name when there is none. */
+  readonly order?: readonly SortKey<ImageRow>[];
   readonly marker?: string | undefined;
   readonly limit?: number | undefined;
 }
 
-/** A page of the images, and the marker of the next one. Undefined when the marker names no image. */
+/** A page of the images. @throws AnnealError InvalidRequest for a marker that names no image */
 export function imagePage(
   all: readonly ImageView[],
-  { name, status, visibility, order = [], marker, limit = 25 }: ImageFilters,
-): { images: Record<string, unknown>[]; next: string | undefined } | undefined {
-  const fit = all
-    .map(glanceImage)
-    .filter(
-      (image) =>
-        (name === undefined || image['name'] === name) &&
-        (status === undefined || status === 'active') &&
-        (visibility === undefined || visibility === 'public' || visibility === 'all'),
-    )
-    .toSorted((one, other) => {
-      const first = order.find(({ key }) => one[key] !== other[key]);
-      if (!first) return 0;
-      const isBefore = (one[first.key] as string | number) < (other[first.key] as string | number);
-      return isBefore === first.isDown ? 1 : -1;
-    });
-  const at = marker === undefined ? -1 : fit.findIndex(({ id }) => id === marker);
-  if (marker !== undefined && at < 0) return undefined;
-  const images = fit.slice(at + 1, at + 1 + limit);
-  const isLast = at + 1 + limit >= fit.length;
-  return { images, next: isLast ? undefined : (images.at(-1)?.['id'] as string | undefined) };
+  { name, status, visibility, order, marker, limit = 25 }: ImageFilters,
+): PageOfRows<ImageRow> {
+  const fits = (image: ImageRow): boolean =>
+    (name === undefined || image['name'] === name) &&
+    (status === undefined || status === 'active') &&
+    (visibility === undefined || visibility === 'public' || visibility === 'all');
+  return takePage(
+    all.map(glanceImage),
+    { fits, order, marker, limit },
+    { idOf: (image) => image['id'] as string, unknownMarker: 'InvalidRequest' },
+  );
 }

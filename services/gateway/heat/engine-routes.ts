@@ -5,7 +5,7 @@ import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { beatMs } from '@anneal/runtime/service/replica.ts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { described } from '../http/described.ts';
+import { described } from '../http/document.ts';
 import { problemsOf, type ReplicaWatch, type SeenReplica } from '../replicas.ts';
 
 export interface EngineRouteOptions {

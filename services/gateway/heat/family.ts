@@ -1,9 +1,9 @@
 /** Heat's API: authentication, the project of a request, and the routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { BodyLimit } from '../http/endpoint.ts';
+import type { BodyLimit } from '../http/route.ts';
 import { baseUrl, requestPath } from '../http/base-url.ts';
-import { described, serveDocument } from '../http/described.ts';
+import { described, serveDocument } from '../http/document.ts';
 import { projectOf, requireToken, type Authenticate } from '../identity/caller.ts';
 import { actionRoutes } from './stacks/action-routes.ts';
 import { createCompiler, type CompilerOptions } from './stacks/compile.ts';

@@ -1,11 +1,10 @@
 /** Reads requests: JSON bodies of any content type, and queries with repeated values. */
-import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parse as parseJson } from 'secure-json-parse';
-import { z } from 'zod';
 import { exactReviver, mayHoldExact } from '@anneal/python/yaml/json-text.ts';
-import { issueText } from '../issue-text.ts';
+import type { QueryValues } from './input.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -74,32 +73,6 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** @throws AnnealError InvalidRequest that lists every invalid field, and each unknown field of a strict object. */
-export function parseField<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const mistakes = parsed.error.issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => mistakeAt([...issue.path, key], unknownText(schema, issue.path)))
-      : [mistakeAt(issue.path, issueText(issue))],
-  );
-  const listed = mistakes.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
-  throw new AnnealError('InvalidRequest', `${what} is not valid: ${listed}`, { mistakes });
-}
-
-const mistakeAt = (path: readonly PropertyKey[], message: string): Mistake => ({
-  code: 'InvalidField',
-  path: path.join('.'),
-  message,
-});
-
-/** Names the known fields when the unknown one is at the top. */
-function unknownText(schema: z.ZodType, path: readonly PropertyKey[]): string {
-  const known = path.length === 0 && schema instanceof z.ZodObject ? Object.keys(schema.shape) : undefined;
-  if (!known) return 'unknown field';
-  return known.length === 0 ? 'unknown field; none is accepted here' : `unknown field; known are ${known.join(', ')}`;
-}
-
 export function objectBody(request: FastifyRequest): JsonObject {
   const body = request.body as Json | undefined;
   if (body === undefined || body === null) return {};
@@ -108,8 +81,6 @@ export function objectBody(request: FastifyRequest): JsonObject {
   }
   return body;
 }
-
-export type QueryValues = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The last value of a parameter, because clients that follow a redirect send some twice. */
 export function queryValue(request: FastifyRequest, name: string): string | undefined {
@@ -130,7 +101,13 @@ export function refuseUnknownQuery(request: FastifyRequest, known: readonly stri
   throw new AnnealError(
     'InvalidRequest',
     `Unknown query parameters ${unknown.join(', ')}; this address accepts ${expected}.`,
-    { mistakes: unknown.map((name) => mistakeAt([name], `unknown query parameter; known are ${expected}`)) },
+    {
+      mistakes: unknown.map((path) => ({
+        code: 'InvalidField',
+        path,
+        message: `unknown query parameter; known are ${expected}`,
+      })),
+    },
   );
 }
 

@@ -3,6 +3,8 @@
  * the mistakes and the details.
  */
 import type { Failure } from '@anneal/contracts/errors.ts';
+import { mistakeSchema } from '@anneal/contracts/failure.ts';
+import { z } from 'zod';
 
 export const problemDetailsType = 'application/problem+json';
 
@@ -25,3 +27,20 @@ export const problemDetails = (status: number, error: ProblemDetails['error']): 
   detail: error.message,
   error,
 });
+
+/** The body of an error in the OpenAPI document. */
+export const problemDetailsSchema = z
+  .object({
+    type: z.string().meta({ format: 'uri-reference', description: 'Identifies the code.' }),
+    title: z.string().meta({ description: 'The code in words.' }),
+    status: z.int(),
+    detail: z.string().meta({ description: 'The same as `error.message`.' }),
+    error: z.object({
+      code: z.string(),
+      message: z.string(),
+      remedy: z.string().optional(),
+      mistakes: z.array(mistakeSchema).optional(),
+      details: z.record(z.string(), z.unknown()).optional(),
+    }),
+  })
+  .meta({ id: 'Error' });

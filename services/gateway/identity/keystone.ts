@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { baseUrl } from '../http/base-url.ts';
-import { described } from '../http/described.ts';
+import { described } from '../http/document.ts';
 import type { FamilyWording } from '../http/family.ts';
 import { oidcRoutes } from './oidc/oidc-routes.ts';
 import { accessRuleRoutes } from './routes/access-rule-routes.ts';

@@ -8,7 +8,7 @@ import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import { jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
-import { endpoint, type Endpoint } from '../http/endpoint.ts';
+import { route, type Route } from '../http/route.ts';
 import type { Ask } from '../ask.ts';
 import { createCompiler } from '../heat/stacks/compile.ts';
 import { readNewStack } from '../heat/stacks/stack-body.ts';
@@ -55,9 +55,9 @@ const answerSchema = z.object({
 });
 
 /** The endpoint that imports a stack. */
-export function importEndpoints({ ask, secrets }: ImportEndpointOptions): Endpoint[] {
+export function importEndpoints({ ask, secrets }: ImportEndpointOptions): Route[] {
   return [
-    endpoint({
+    route({
       method: 'POST',
       path: '/stacks/import',
       summary: 'Take over a stack of a running Heat without changing a resource, or show how with `dry_run`.',

@@ -14,7 +14,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { parseField, queryValue, refuseUnknownQuery } from '../http/body.ts';
+import { queryValue, refuseUnknownQuery } from '../http/body.ts';
+import { parseField } from '../http/input.ts';
 import { occasionOf } from '../identity/occasion.ts';
 import {
   fieldsIn,
@@ -28,7 +29,7 @@ import {
 } from './collection.ts';
 import { showNode, type NodePath } from './node-path.ts';
 import { ironicPrefix, ironicLinks, pick } from './node-view.ts';
-import { described } from '../http/described.ts';
+import { described } from '../http/document.ts';
 
 interface AllocationPath {
   Params: { allocation: string };

@@ -14,7 +14,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { objectBody, parseField, queryValue, refuseUnknownQuery } from '../http/body.ts';
+import { objectBody, queryValue, refuseUnknownQuery } from '../http/body.ts';
+import { parseField } from '../http/input.ts';
 import { occasionOf } from '../identity/occasion.ts';
 import {
   fieldsIn,
@@ -29,7 +30,7 @@ import {
 import { inspectedPort, inspectedPorts } from './inspected-ports.ts';
 import { showNode, type NodePath } from './node-path.ts';
 import { ironicPrefix, ironicLinks, ironicLinksSchema, pick } from './node-view.ts';
-import { described } from '../http/described.ts';
+import { described } from '../http/document.ts';
 import { jsonObject } from '@anneal/contracts/json.ts';
 
 interface AssetPath {

@@ -16,7 +16,7 @@ import { queryBoolean } from '../http/body.ts';
 import { consolesOf } from './consoles.ts';
 import { conductor, ironicPrefix, ironicLinks, ironicLinksSchema } from './node-view.ts';
 import { showNode, type NodePath } from './node-path.ts';
-import { described } from '../http/described.ts';
+import { described } from '../http/document.ts';
 import { json, jsonObject } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 

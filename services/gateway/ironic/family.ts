@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { z } from 'zod';
-import { described, serveDocument } from '../http/described.ts';
+import { described, serveDocument } from '../http/document.ts';
 import { readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';

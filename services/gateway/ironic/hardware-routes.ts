@@ -14,12 +14,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { parseField, queryBoolean } from '../http/body.ts';
+import { queryBoolean } from '../http/body.ts';
+import { parseField } from '../http/input.ts';
 import { occasionOf } from '../identity/occasion.ts';
 import { consoleStateOf } from './consoles.ts';
 import { showNode, type NodePath } from './node-path.ts';
 import { ironicPrefix } from './node-view.ts';
-import { described } from '../http/described.ts';
+import { described } from '../http/document.ts';
 
 interface LightPath {
   Params: { node: string; light: string };

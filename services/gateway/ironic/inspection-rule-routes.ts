@@ -17,8 +17,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { parseField } from '../http/body.ts';
-import { described } from '../http/described.ts';
+import { parseField } from '../http/input.ts';
+import { described } from '../http/document.ts';
 import { fieldsIn, fieldsQuery, itemSchema, itemsSchema, listQuery, pageOf, type ListItem } from './collection.ts';
 import { ironicLinks, ironicPrefix, pick } from './node-view.ts';
 

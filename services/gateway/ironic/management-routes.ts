@@ -4,9 +4,9 @@ import { bootDevices } from '@anneal/contracts/node-choices.ts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parseField } from '../http/body.ts';
+import { parseField } from '../http/input.ts';
 import type { NodePath } from './node-path.ts';
-import { described } from '../http/described.ts';
+import { described } from '../http/document.ts';
 
 const deviceSchema = z.strictObject({ boot_device: z.enum(bootDevices), persistent: z.boolean().default(false) });
 

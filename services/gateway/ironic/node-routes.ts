@@ -31,7 +31,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { parseField, queryBoolean, queryNumber, queryValue, refuseUnknownQuery } from '../http/body.ts';
+import { queryBoolean, queryNumber, queryValue, refuseUnknownQuery } from '../http/body.ts';
+import { parseField } from '../http/input.ts';
 import { isVisible } from './access.ts';
 import {
   fieldsIn,
@@ -50,7 +51,7 @@ import { ironicPath, minorAsked } from './microversion.ts';
 import { conductor, ironicPrefix, nodeBody, nodeFields, nodeRowFields, pick } from './node-view.ts';
 import { showNode, type NodePath } from './node-path.ts';
 import { answerAt } from './versioned-fields.ts';
-import { described } from '../http/described.ts';
+import { described } from '../http/document.ts';
 
 type InterfaceField = `${InterfaceKind}_interface`;
 

@@ -2,7 +2,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { described } from '../http/described.ts';
+import { described } from '../http/document.ts';
 
 /** A VIF is a port of Neutron. One that is only recorded would let its client believe that it connects the machine. */
 const withoutVifs =

@@ -16,12 +16,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { parseField } from '../http/body.ts';
+import { parseField } from '../http/input.ts';
 import { callerOf } from '../identity/caller.ts';
 import { isOperator } from '../identity/rights.ts';
 import { fieldsIn, fieldsQuery, itemSchema, listQuery, pageOf, itemsSchema, type ListItem } from './collection.ts';
 import { ironicPrefix, ironicLinks, pick } from './node-view.ts';
-import { described } from '../http/described.ts';
+import { described } from '../http/document.ts';
 
 type Kind = RunbookView['kind'];
 interface RunbookPath {

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { queryBoolean, queryValue } from '../http/body.ts';
-import { described } from '../http/described.ts';
+import { described } from '../http/document.ts';
 import { listQuery } from './collection.ts';
 import type { NodePath } from './node-path.ts';
 import { ironicLinks, pick } from './node-view.ts';

@@ -15,11 +15,11 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { parseField } from '../http/body.ts';
+import { parseField } from '../http/input.ts';
 import { occasionOf } from '../identity/occasion.ts';
 import { nodeBody, nodeFields, pick } from './node-view.ts';
 import { showNode, type NodePath } from './node-path.ts';
-import { described } from '../http/described.ts';
+import { described } from '../http/document.ts';
 
 const powerTargets = ['power on', 'power off', 'rebooting', 'soft power off', 'soft rebooting'] as const;
 const powerSchema = z.strictObject({ target: z.enum(powerTargets), timeout: powerTimeout.nullish() });

@@ -4,9 +4,9 @@ import { nodeUpdate, traitsSchema, type NodePatch } from '@anneal/contracts/call
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parseField } from '../http/body.ts';
+import { parseField } from '../http/input.ts';
 import { showNode, type NodePath } from './node-path.ts';
-import { described } from '../http/described.ts';
+import { described } from '../http/document.ts';
 
 interface TraitPath {
   Params: { node: string; trait: string };

@@ -9,8 +9,8 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parseField, type QueryValues } from '../http/body.ts';
-import { described } from '../http/described.ts';
+import { parseField, type QueryValues } from '../http/input.ts';
+import { described } from '../http/document.ts';
 import { projectOf } from '../identity/caller.ts';
 import { mapOrText } from './executions.ts';
 import { describedList, readListQuery } from './list.ts';

@@ -5,8 +5,8 @@ import { executionIdFrom, type executionActSchema } from '@anneal/contracts/call
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parseField, type QueryValues } from '../http/body.ts';
-import { described } from '../http/described.ts';
+import { parseField, type QueryValues } from '../http/input.ts';
+import { described } from '../http/document.ts';
 import { Executions, executionStartSchema, fullExecutionId } from './executions.ts';
 import { listQuerySchema, readListQuery } from './list.ts';
 import { executionReport, requireReportable, executionTreeOf, executionTreeSchema, reportSchema } from './report.ts';

@@ -18,7 +18,7 @@ import {
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parseField } from '../http/body.ts';
+import { parseField } from '../http/input.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import { occasionOf } from '../identity/occasion.ts';
 

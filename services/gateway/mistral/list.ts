@@ -2,8 +2,8 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { sameJson, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
-import { described } from '../http/described.ts';
-import type { QueryValues } from '../http/body.ts';
+import { described } from '../http/document.ts';
+import type { QueryValues } from '../http/input.ts';
 
 /** The query of a list. A filter is any field of its rows. */
 export const listQuerySchema = z.object({

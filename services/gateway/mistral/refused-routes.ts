@@ -1,7 +1,7 @@
 /** The parts of Mistral's API that this server does not have, with the alternative of each. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance } from 'fastify';
-import { described } from '../http/described.ts';
+import { described } from '../http/document.ts';
 
 const book = 'create its workflows: `openstack workflow create` accepts the text of a workbook';
 const trigger = 'a stack starts workflows on events: the resource type Anneal::Workflow::EventTrigger';

@@ -22,7 +22,7 @@ import type { Blobs } from '@anneal/store/port.ts';
 import { default as multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { parseField } from '../http/body.ts';
+import { parseField } from '../http/input.ts';
 import { authenticated, callerOf, ofHost, type HostCaller } from '../identity/caller.ts';
 import { plainClient } from '../zaqar/access.ts';
 import { claimWithin, type ClaimOptions } from '../zaqar/claims/claim.ts';

@@ -4,7 +4,7 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { readJsonBodies } from '../http/body.ts';
-import { described, serveDocument } from '../http/described.ts';
+import { described, serveDocument } from '../http/document.ts';
 import { wordErrors } from '../http/family.ts';
 import { requireToken } from '../identity/caller.ts';
 import type { SubscriberTrusts } from '../identity/subscriber-trusts.ts';

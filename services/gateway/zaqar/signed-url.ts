@@ -10,7 +10,7 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { objectBody } from '../http/body.ts';
-import { described } from '../http/described.ts';
+import { described } from '../http/document.ts';
 import { requestPath } from '../http/base-url.ts';
 import type { HolderCaller } from '../identity/caller.ts';
 import { queueFor } from './access.ts';

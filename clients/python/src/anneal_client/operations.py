@@ -372,17 +372,6 @@ class Operations:
         """List the images."""
         return self.connection.json("GET", "/images")
 
-    def upload_image(
-        self,
-        body: bytes | IO[bytes],
-        *,
-        name: str,
-        sha256: str | None = None,
-        format: Literal["raw", "qcow2"] | None = None,
-    ) -> types.Image:
-        """Add an image whose content is the body, raw or qcow2. The server keeps it as raw content, and serves it to machines."""
-        return self.connection.json("POST", "/images/upload", query={"name": name, "sha256": sha256, "format": format}, body=body)
-
     def get_image(self, image: str) -> types.Image:
         """Show an image, by name or id."""
         return self.connection.json("GET", f"/images/{self.connection.segment(image)}")
@@ -510,7 +499,7 @@ class Operations:
     def rotate_subscription_secret(
         self,
         id: str,
-        body: types.RotateSubscriptionSecretBody,
+        body: types.RotateSubscriptionSecretBody | None = None,
     ) -> types.RotateSubscriptionSecretAnswer:
         """Replace the secret of a subscription. Requests have a signature with each secret until the previous one expires. Only this answer contains the new secret."""
         return self.connection.json("POST", f"/subscriptions/{self.connection.segment(id)}/rotate-secret", body=body)
@@ -607,3 +596,14 @@ class Operations:
     def act_on_execution(self, id: str, body: types.ActOnExecutionBody) -> types.Execution:
         """Act on an execution: pause, resume, cancel, rerun or skip a failed task, complete a task that waits for a client, or delete an ended execution."""
         return self.connection.json("POST", f"/executions/{self.connection.segment(id)}/action", body=body)
+
+    def upload_image(
+        self,
+        body: bytes | IO[bytes],
+        *,
+        name: str,
+        sha256: str | None = None,
+        format: Literal["raw", "qcow2"] | None = None,
+    ) -> types.Image:
+        """Add an image whose content is the body, raw or qcow2. The server keeps it as raw content, and serves it to machines."""
+        return self.connection.json("POST", "/images/upload", query={"name": name, "sha256": sha256, "format": format}, body=body)

@@ -141,6 +141,25 @@ class Deployment(TypedDict):
     streams: NotRequired[list[DeploymentStream]]
 
 
+class ErrorError(TypedDict):
+    code: str
+    message: str
+    remedy: NotRequired[str]
+    mistakes: NotRequired[list[Mistake]]
+    details: NotRequired[dict[str, Any]]
+
+
+class Error(TypedDict):
+    # Identifies the code.
+    type: str
+    # The code in words.
+    title: str
+    status: int
+    # The same as `error.message`.
+    detail: str
+    error: ErrorError
+
+
 class EventGap(TypedDict):
     # The event that is not in the log any more.
     after: str
@@ -341,25 +360,6 @@ class User(TypedDict):
     password_expires_at: None
     options: ProjectOptions
     links: ProjectLinks
-
-
-class ErrorError(TypedDict):
-    code: str
-    message: str
-    remedy: NotRequired[str]
-    mistakes: NotRequired[list[dict[str, Any]]]
-    details: NotRequired[dict[str, Any]]
-
-
-class Error(TypedDict):
-    # Identifies the code.
-    type: str
-    # The code in words.
-    title: str
-    status: int
-    # The same as `error.message`.
-    detail: str
-    error: ErrorError
 
 
 class InfoLimits(TypedDict):

@@ -9,7 +9,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { refuseForeignPage } from '../../http/upgrades.ts';
 import { authenticated, callerOf, type Authenticate, type Caller } from '../../identity/caller.ts';
-import { endpoint, type Endpoint } from '../../http/endpoint.ts';
+import { route, type Route } from '../../http/route.ts';
 import type { Streams } from '../../http/event-stream.ts';
 import type { EventSockets } from './event-socket.ts';
 import { eventsProjectField, type OtherProjects } from '../../identity/other-projects.ts';
@@ -126,7 +126,7 @@ function filterOfTicket(text: string, { secrets, now }: EventEndpointOptions): E
   return filter;
 }
 
-export function eventEndpoints(options: EventEndpointOptions): Endpoint[] {
+export function eventEndpoints(options: EventEndpointOptions): Route[] {
   const reading = readingOf(options);
   return [
     listEndpoint(options, reading),
@@ -143,8 +143,8 @@ const streamGoesForwards = (): AnnealError =>
 
 type Reading = ReturnType<typeof readingOf>;
 
-const listEndpoint = (options: EventEndpointOptions, { page, startOf, follow }: Reading): Endpoint =>
-  endpoint({
+const listEndpoint = (options: EventEndpointOptions, { page, startOf, follow }: Reading): Route =>
+  route({
     method: 'GET',
     path: '/events',
     summary:
@@ -171,8 +171,8 @@ const listEndpoint = (options: EventEndpointOptions, { page, startOf, follow }: 
     },
   });
 
-const socketEndpoint = (options: EventEndpointOptions, { startOf, follow }: Reading): Endpoint =>
-  endpoint({
+const socketEndpoint = (options: EventEndpointOptions, { startOf, follow }: Reading): Route =>
+  route({
     method: 'GET',
     path: eventSocketPath,
     summary:
@@ -193,8 +193,8 @@ const socketEndpoint = (options: EventEndpointOptions, { startOf, follow }: Read
     },
   });
 
-const ticketEndpoint = ({ secrets, now, otherProjects }: EventEndpointOptions, { page }: Reading): Endpoint =>
-  endpoint({
+const ticketEndpoint = ({ secrets, now, otherProjects }: EventEndpointOptions, { page }: Reading): Route =>
+  route({
     method: 'POST',
     path: '/events/ticket',
     sensitive: true,
@@ -228,8 +228,8 @@ const ticketEndpoint = ({ secrets, now, otherProjects }: EventEndpointOptions, {
     },
   });
 
-const ticketStreamEndpoint = (options: EventEndpointOptions, { startOf, follow }: Reading): Endpoint =>
-  endpoint({
+const ticketStreamEndpoint = (options: EventEndpointOptions, { startOf, follow }: Reading): Route =>
+  route({
     method: 'GET',
     path: '/events/stream',
     summary:

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { queryNumber, queryValue, queryValues } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { resourcesOf, type ResourcePath } from './find-resource.ts';
 import { rootStackOf, stackAt, stackPath } from '../stacks/find-stack.ts';
 import { eventBody, heatEventSchema, shownEventSchema } from '../representation.ts';

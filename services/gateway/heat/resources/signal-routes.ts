@@ -8,7 +8,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { collectFor, shownMetadata } from '../../host-metadata.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { callerOf } from '../../identity/caller.ts';
 import { occasionOf } from '../../identity/occasion.ts';
 import { resourceAt, type ResourcePath } from './find-resource.ts';

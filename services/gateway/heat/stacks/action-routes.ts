@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { objectBody } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { occasionOfChange } from '../../identity/occasion.ts';
 import { stackAt, stackPath } from './find-stack.ts';
 import { portable } from './portable.ts';

@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { callerOf, projectOf } from '../../identity/caller.ts';
 import type { Compiler } from './compile.ts';
 import { rootStackOf, stackAt, stackPath } from './find-stack.ts';

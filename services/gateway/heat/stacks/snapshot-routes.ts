@@ -13,7 +13,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { objectBody } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { act } from './action-routes.ts';
 import { stackAt, stackPath } from './find-stack.ts';
 import { heatTime } from '../representation.ts';

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { baseUrl, nextQueryOf, requestPath } from '../../http/base-url.ts';
 import { queryBoolean, queryNumber, queryValue, queryValues } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { isFromOperator, projectOf } from '../../identity/caller.ts';
 import { rootOfProject, rootStackOf } from './find-stack.ts';
 import { stackRow, heatStackRowSchema } from '../representation.ts';

@@ -10,7 +10,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { queryBoolean } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { rootStackOf, stackAt, stackPath } from './find-stack.ts';
 import { outputBody, heatOutputSchema, sortedOutputs, stackBody, heatStackSchema } from '../representation.ts';
 import { heatError } from '../wording.ts';

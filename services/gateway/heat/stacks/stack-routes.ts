@@ -7,7 +7,7 @@ import type { FastifyInstance, HTTPMethods } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { callerOf, projectOf } from '../../identity/caller.ts';
 import { occasionOfChange } from '../../identity/occasion.ts';
 import { requireOperatorFor } from '../../identity/resources/operator.ts';

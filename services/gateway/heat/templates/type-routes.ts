@@ -5,7 +5,7 @@ import { json } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { queryBoolean, queryValue } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import type { KnownTypes } from './known-types.ts';
 import { functionsOf, templateVersions } from './template-versions.ts';
 import { cfnTemplateOf, hotTemplateOf } from './type-template.ts';

@@ -1,6 +1,6 @@
 /** Groups, projects and roles as resources. */
 import { z } from 'zod';
-import { parseField } from '../../http/body.ts';
+import { parseField } from '../../http/input.ts';
 import { defaultDomain } from '../principals.ts';
 import { refuseParent, removeProject } from '../routes/removal.ts';
 import { checkPlace, projectTaken, refuseDisabling } from '../routes/project-routes.ts';

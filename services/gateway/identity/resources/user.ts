@@ -1,7 +1,7 @@
 /** `OS::Keystone::User`: users as resources. */
 import { hasCode } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
-import { parseField } from '../../http/body.ts';
+import { parseField } from '../../http/input.ts';
 import { newUser, type UserDocument } from '../directory/documents.ts';
 import type { Passwords, StoredPassword } from '../directory/passwords.ts';
 import { defaultDomain } from '../principals.ts';

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { queryOf } from '../../http/base-url.ts';
 import { queryValue } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import {
   directAssignments,
   effectiveAssignments,

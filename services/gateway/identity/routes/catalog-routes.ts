@@ -8,7 +8,7 @@ import { isPlainName, plainName } from '@anneal/contracts/plain-name.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { baseUrl } from '../../http/base-url.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { catalogEndpoints, catalogServices } from '../catalog.ts';
 import type { EndpointDocument, RegionDocument, ServiceDocument } from '../directory/documents.ts';
 import type { Directory } from '../directory/directory.ts';

@@ -6,8 +6,8 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { described } from '../../http/described.ts';
-import { parseField } from '../../http/body.ts';
+import { described } from '../../http/document.ts';
+import { parseField } from '../../http/input.ts';
 import type { DomainConfig, DomainDocument } from '../directory/documents.ts';
 import { allow, paramsOf, type IdentityOptions, type IdentityRoutes } from './shape.ts';
 

@@ -6,7 +6,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { endpointsOfProject, isInGroup } from '../catalog.ts';
 import type { EndpointGroupDocument } from '../directory/documents.ts';
 import { allEndpoints, endpointSchema, type CatalogOptions } from './catalog-routes.ts';

@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import type { UserGroupDocument } from '../directory/documents.ts';
 import { callerDomain } from './project-routes.ts';
 import {

@@ -4,7 +4,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyRequest } from 'fastify';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { z } from 'zod';
 import { accessOf, listDescription, pageOfList, paramsOf, type IdentityRoutes } from './shape.ts';
 

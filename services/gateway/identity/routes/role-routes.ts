@@ -3,7 +3,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { queryValue } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import type { RoleDocument } from '../directory/documents.ts';
 import type { Records } from '../directory/records.ts';
 import { notAuthorized } from '../identity-policy.ts';

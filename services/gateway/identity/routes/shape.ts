@@ -7,14 +7,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { baseUrl, nextQueryOf, queryOf } from '../../http/base-url.ts';
-import { parseField, queryValue, type QueryValues } from '../../http/body.ts';
+import { queryValue } from '../../http/body.ts';
+import { parseField, type QueryValues } from '../../http/input.ts';
 import type { UserAccess } from '../access.ts';
 import { callerOf } from '../caller.ts';
 import type { Directory } from '../directory/directory.ts';
 import type { NamedDocument } from '../directory/documents.ts';
 import type { OidcOptions } from '../oidc/provider.ts';
 import type { Tokens } from '../tokens.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { authorize, type IdentityRule, type PolicyTarget } from '../identity-policy.ts';
 
 /** The parts that the routes of the identity API use. */

@@ -4,7 +4,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { queryValue } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { isExpired, rolesIn, scopeOfProject } from '../access.ts';
 import type { RoleDocument, TrustDocument } from '../directory/documents.ts';
 import { notAuthorized } from '../identity-policy.ts';

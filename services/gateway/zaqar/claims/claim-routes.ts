@@ -4,7 +4,7 @@ import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { objectBody } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { callerOf, ofHost } from '../../identity/caller.ts';
 import { asHost, clientId, queueFor, type QueueAccess } from '../access.ts';
 import { bodiesOf, type SealedBodies } from '../bodies.ts';

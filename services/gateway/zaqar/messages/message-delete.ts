@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { withMetadata } from '../../host-metadata.ts';
 import { queryValue } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { callerOf, ofHost } from '../../identity/caller.ts';
 import type { SubscriberTrusts } from '../../identity/subscriber-trusts.ts';
 import { queueFor, type QueueAccess } from '../access.ts';

@@ -4,7 +4,7 @@ import { isObject } from '@anneal/contracts/json.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { answerOfSignal, signalByGrant } from '../../heat/resources/signal.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { callerOf, ofHost } from '../../identity/caller.ts';
 import { clientId, queueFor, signalQueueOf } from '../access.ts';
 import { bodiesOf, type PostedMessage } from '../bodies.ts';

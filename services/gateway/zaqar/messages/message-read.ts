@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { queryBoolean, queryValue } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { callerOf } from '../../identity/caller.ts';
 import { asHost, clientId, queueFor, type QueueAccess } from '../access.ts';
 import { linksSchema, messageBody, messageSchema, queueHref } from '../dialect.ts';

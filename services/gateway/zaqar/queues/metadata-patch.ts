@@ -2,7 +2,7 @@
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { json } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
-import { parseField } from '../../http/body.ts';
+import { parseField } from '../../http/input.ts';
 import { zaqarError } from '../wording.ts';
 
 export const metadataPatchSchema = z

@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { queryBoolean, queryValue } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { linksSchema, type Dialect } from '../dialect.ts';
 import { zaqarError } from '../wording.ts';
 

@@ -15,7 +15,7 @@ import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { objectBody, queryBoolean, queryValue } from '../../http/body.ts';
 import type { SubscriberTrusts } from '../../identity/subscriber-trusts.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import { projectOf } from '../../identity/caller.ts';
 import { queueFor, type QueueAccess } from '../access.ts';
 import {

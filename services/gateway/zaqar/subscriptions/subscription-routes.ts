@@ -18,7 +18,7 @@ import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { baseUrl, nextQueryOf } from '../../http/base-url.ts';
 import { objectBody, queryValue } from '../../http/body.ts';
-import { described } from '../../http/described.ts';
+import { described } from '../../http/document.ts';
 import type { SubscriberTrusts } from '../../identity/subscriber-trusts.ts';
 import { queueFor, type QueueAccess } from '../access.ts';
 import { linksSchema, queueHref, type Dialect } from '../dialect.ts';
