@@ -4,13 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Directory } from './directory/directory.ts';
-import type {
-  EndpointDocument,
-  EndpointFilters,
-  EndpointGroupDocument,
-  ProjectEndpointsDocument,
-  ServiceDocument,
-} from './directory/documents.ts';
+import type { EndpointDocument, ServiceDocument } from './directory/documents.ts';
 
 const idOf = (...parts: string[]): string => createHash('md5').update(parts.join('/')).digest('hex');
 
@@ -71,16 +65,11 @@ export const catalogEndpoints = ({ base, region }: { base: string; region: strin
     })),
   );
 
-/** The services and endpoints that the operator added, and what the catalogs of projects are limited to. */
+/** The services and endpoints that the operator added. */
 export interface AddedCatalog {
   readonly services: readonly ServiceDocument[];
   readonly endpoints: readonly EndpointDocument[];
-  readonly groups: readonly EndpointGroupDocument[];
-  readonly projects: readonly ProjectEndpointsDocument[];
 }
-
-/** The same without a limit: for hosts and signallers, which need Anneal's endpoints whatever the users of their project see. */
-export const unlimited = (added: AddedCatalog): AddedCatalog => ({ ...added, projects: [] });
 
 /** Reads what the operator added. One revision of the directory is read once. */
 export class AddedCatalogs {
@@ -95,13 +84,8 @@ export class AddedCatalogs {
     const directory = this.#directory;
     const revision = await directory.revision.read();
     if (this.#known?.revision === revision) return this.#known.added;
-    const [services, endpoints, groups, projects] = await Promise.all([
-      directory.services.list(),
-      directory.endpoints.list(),
-      directory.endpointGroups.list(),
-      directory.projectEndpoints.list(),
-    ]);
-    const added = { services, endpoints, groups, projects };
+    const [services, endpoints] = await Promise.all([directory.services.list(), directory.endpoints.list()]);
+    const added = { services, endpoints };
     this.#known = { revision, added };
     return added;
   }
@@ -118,42 +102,7 @@ function filled(url: string, values: Readonly<Record<string, string | null>>): s
   return missing ? undefined : text;
 }
 
-/** The fields that a filter compares. */
-interface FilteredEndpoint {
-  readonly service_id: string;
-  readonly interface: string;
-  readonly region_id: string | null;
-}
-
-/** Whether an endpoint is in a group with these filters. */
-export const isInGroup = (filters: EndpointFilters, endpoint: FilteredEndpoint): boolean =>
-  (filters.service_id ?? endpoint.service_id) === endpoint.service_id &&
-  (filters.interface ?? endpoint.interface) === endpoint.interface &&
-  (filters.region_id ?? endpoint.region_id) === endpoint.region_id;
-
-/**
- * The endpoints that a project is limited to, of all endpoints. As in Keystone, a project without endpoints and groups
- * has no limit. A group or an endpoint that was deleted limits no longer.
- */
-export function endpointsOfProject<T extends FilteredEndpoint & { readonly id: string }>(
-  { groups, projects }: Pick<AddedCatalog, 'groups' | 'projects'>,
-  project: string | null,
-  all: readonly T[],
-): readonly T[] | undefined {
-  const limit = projects.find(({ id }) => id === project);
-  if (!limit) return undefined;
-  const ofGroups = groups.filter(({ id }) => limit.groups.includes(id));
-  const named = all.filter(({ id }) => limit.endpoints.includes(id));
-  if (ofGroups.length === 0 && named.length === 0) return undefined;
-  return all.filter(
-    (endpoint) => named.includes(endpoint) || ofGroups.some(({ filters }) => isInGroup(filters, endpoint)),
-  );
-}
-
-/**
- * The catalog in a token. An API whose address needs a project has no endpoints without one. A catalog that is limited
- * names only services with endpoints.
- */
+/** The catalog in a token. An API whose address needs a project is not listed without one. */
 export function catalogFor({
   base,
   project,
@@ -185,9 +134,8 @@ export function catalogFor({
       return !endpoint.enabled || url === undefined ? [] : [{ ...endpoint, url }];
     }),
   ];
-  const limit = endpointsOfProject(added, project, all);
-  const entries = services.map(({ id, type, name }) => ({
-    endpoints: (limit ?? all)
+  return services.map(({ id, type, name }) => ({
+    endpoints: all
       .filter(({ service_id }) => service_id === id)
       .map((each) => ({
         id: each.id,
@@ -200,5 +148,4 @@ export function catalogFor({
     type,
     name,
   }));
-  return limit ? entries.filter(({ endpoints }) => endpoints.length > 0) : entries;
 }

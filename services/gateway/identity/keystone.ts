@@ -11,14 +11,11 @@ import { assignmentRoutes } from './routes/assignment-routes.ts';
 import { authRoutes } from './routes/auth-routes.ts';
 import { catalogRoutes } from './routes/catalog-routes.ts';
 import { credentialRoutes } from './routes/credential-routes.ts';
-import { domainConfigRoutes } from './routes/domain-config-routes.ts';
 import { domainRoutes } from './routes/domain-routes.ts';
 import { notOfferedRoutes } from './routes/not-offered-routes.ts';
-import { endpointFilterRoutes } from './routes/endpoint-filter-routes.ts';
 import { groupRoutes } from './routes/group-routes.ts';
 import { projectRoutes } from './routes/project-routes.ts';
 import { roleRoutes } from './routes/role-routes.ts';
-import { policyRoutes } from './routes/policy-routes.ts';
 import type { KeystoneOptions } from './routes/shape.ts';
 import { trustRoutes } from './routes/trust-routes.ts';
 import { userRoutes } from './routes/user-routes.ts';
@@ -75,7 +72,6 @@ export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions)
   scope.get('/v3', version, (request) => ({ version: versionEntry(request) }));
   authRoutes(scope, options);
   domainRoutes(scope, options);
-  domainConfigRoutes(scope, options);
   projectRoutes(scope, options);
   userRoutes(scope, options);
   groupRoutes(scope, options);
@@ -83,11 +79,9 @@ export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions)
   assignmentRoutes(scope, options);
   applicationCredentialRoutes(scope, options);
   accessRuleRoutes(scope, options);
-  policyRoutes(scope, options);
   trustRoutes(scope, options);
   credentialRoutes(scope, options);
   catalogRoutes(scope, options);
-  endpointFilterRoutes(scope, options);
   notOfferedRoutes(scope, options);
   oidcRoutes(scope, options);
 }

@@ -74,12 +74,23 @@ const suites: readonly Suite[] = [
   {
     name: 'Keystone',
     select: 'tempest.api.identity',
-    passes: 130,
+    passes: 122,
     fails: {
+      'test_domain_configuration.DomainConfigurationTestJSON.test_create_domain_config_and_show_config_groups_and_options':
+        'Domains have no configurations.',
+      'test_domain_configuration.DomainConfigurationTestJSON.test_create_update_and_delete_domain_config':
+        'Domains have no configurations.',
+      'test_domain_configuration.DomainConfigurationTestJSON.test_create_update_and_delete_domain_config_groups_and_opts':
+        'Domains have no configurations.',
+      'test_domain_configuration.DomainConfigurationTestJSON.test_show_default_group_config_and_options':
+        'Domains have no configurations.',
+      'test_endpoint_groups.EndPointGroupsTest': 'The catalog of every project has all endpoints.',
       'test_oauth_consumers.OAUTHConsumersV3Test.test_create_and_show_consumer': 'There is no login by OAuth1.',
       'test_oauth_consumers.OAUTHConsumersV3Test.test_delete_consumer': 'There is no login by OAuth1.',
       'test_oauth_consumers.OAUTHConsumersV3Test.test_list_consumers': 'There is no login by OAuth1.',
       'test_oauth_consumers.OAUTHConsumersV3Test.test_update_consumer': 'There is no login by OAuth1.',
+      'test_policies.PoliciesTestJSON.test_create_update_delete_policy': 'There are no policies of Keystone.',
+      'test_policies.PoliciesTestJSON.test_list_policies': 'There are no policies of Keystone.',
     },
   },
 ];

@@ -25,10 +25,7 @@ import type {
   StoredCredentialDocument,
   DomainDocument,
   EndpointDocument,
-  EndpointGroupDocument,
   OidcLinkDocument,
-  PolicyDocument,
-  ProjectEndpointsDocument,
   RegionDocument,
   ServiceDocument,
   TrustDocument,
@@ -49,13 +46,10 @@ export interface Directory {
   readonly roles: Records<RoleDocument>;
   readonly applicationCredentials: Records<ApplicationCredentialDocument>;
   readonly accessRules: Records<AccessRuleDocument>;
-  readonly policies: Records<PolicyDocument>;
   readonly trusts: Records<TrustDocument>;
   readonly credentials: Records<StoredCredentialDocument>;
   readonly services: Records<ServiceDocument>;
   readonly endpoints: Records<EndpointDocument>;
-  readonly endpointGroups: Records<EndpointGroupDocument>;
-  readonly projectEndpoints: Records<ProjectEndpointsDocument>;
   readonly regions: Records<RegionDocument>;
   readonly oidcLinks: Records<OidcLinkDocument>;
   readonly passwords: Passwords;
@@ -82,11 +76,7 @@ export async function openDirectory({
     indexes: IndexDefinition[],
     listed: readonly string[] = [],
   ): Promise<Collection<T>> => store.collection<T>({ name: `gateway_directory_${kind}`, indexes, listed });
-  const [endpointGroups, projectEndpoints] = await Promise.all([
-    collection<EndpointGroupDocument>('endpoint_groups', [{ fields: ['name'], unique: true }]),
-    collection<ProjectEndpointsDocument>('project_endpoints', []),
-  ]);
-  const [trusts, credentials, services, endpoints, regions, oidcLinks, accessRules, policies] = await Promise.all([
+  const [trusts, credentials, services, endpoints, regions, oidcLinks, accessRules] = await Promise.all([
     collection<TrustDocument>('trusts', [{ fields: ['trustor_user_id'] }, { fields: ['trustee_user_id'] }]),
     collection<StoredCredentialDocument>('credentials', [{ fields: ['user_id'] }, { fields: ['access_hash'] }]),
     collection<ServiceDocument>('services', []),
@@ -94,7 +84,6 @@ export async function openDirectory({
     collection<RegionDocument>('regions', []),
     collection<OidcLinkDocument>('oidc_links', [{ fields: ['user_id'] }]),
     collection<AccessRuleDocument>('access_rules', [{ fields: ['user_id'] }]),
-    collection<PolicyDocument>('policies', []),
   ]);
   const [domains, projects, users, groups, roles, applicationCredentials] = await Promise.all([
     collection<DomainDocument>('domains', [{ fields: ['name'], unique: true }]),
@@ -129,13 +118,10 @@ export async function openDirectory({
     roles: new Records('role', roles, revision),
     applicationCredentials: new Records('application_credential', applicationCredentials, revision),
     accessRules: new Records('access rule', accessRules, revision),
-    policies: new Records('policy', policies, revision),
     trusts: new Records('trust', trusts, revision),
     credentials: new Records('credential', credentials, revision),
     services: new Records('service', services, revision),
     endpoints: new Records('endpoint', endpoints, revision),
-    endpointGroups: new Records('endpoint group', endpointGroups, revision),
-    projectEndpoints: new Records('endpoints of project', projectEndpoints, revision),
     regions: new Records('region', regions, revision),
     oidcLinks: new Records('link of an OpenID user', oidcLinks, revision),
     passwords,

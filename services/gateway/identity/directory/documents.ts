@@ -14,11 +14,7 @@ export interface NamedDocument extends Document {
 export interface DomainDocument extends NamedDocument {
   readonly enabled: boolean;
   readonly tags: readonly string[];
-  /** Options by their groups, which Keystone keeps for other services. */
-  readonly config?: DomainConfig;
 }
-
-export type DomainConfig = Readonly<Record<string, JsonObject>>;
 
 export interface ProjectDocument extends NamedDocument {
   readonly domain_id: string;
@@ -151,34 +147,6 @@ export interface EndpointDocument extends Document {
   readonly url: string;
   readonly region_id: string | null;
   readonly enabled: boolean;
-  readonly extra: JsonObject;
-}
-
-/** Endpoints with common values. They count for the projects that it is added to. */
-export interface EndpointGroupDocument extends NamedDocument {
-  readonly filters: EndpointFilters;
-}
-
-/** Each given value must be that of the endpoint. */
-export interface EndpointFilters {
-  readonly service_id?: string;
-  readonly interface?: string;
-  readonly region_id?: string;
-}
-
-/**
- * The endpoints and groups that limit the catalog of a project. The id is that of the project. An id whose object was
- * deleted limits nothing.
- */
-export interface ProjectEndpointsDocument extends Document {
-  readonly endpoints: readonly string[];
-  readonly groups: readonly string[];
-}
-
-/** A text that Keystone keeps for other services. */
-export interface PolicyDocument extends Document {
-  readonly type: string;
-  readonly blob: string;
   readonly extra: JsonObject;
 }
 

@@ -9,7 +9,7 @@ import { described } from '../../http/document.ts';
 import { accessOfToken, type UserAccess } from '../access.ts';
 import { Attempts } from '../attempts.ts';
 import { callerOf, userCaller } from '../caller.ts';
-import { AddedCatalogs, catalogFor, unlimited, type AddedCatalog } from '../catalog.ts';
+import { AddedCatalogs, catalogFor, type AddedCatalog } from '../catalog.ts';
 import type { DomainDocument, TrustDocument, UserDocument } from '../directory/documents.ts';
 import { hostLogin, type HostIdentity } from '../host-login.ts';
 import { mayUse, notAuthorized } from '../identity-policy.ts';
@@ -113,14 +113,13 @@ export function authRoutes(scope: FastifyInstance, options: KeystoneOptions): vo
     if (caller.kind === 'user' && caller.access.roles.length === 0) {
       throw new AnnealError('Forbidden', 'You are not authorized to perform the requested action.');
     }
-    const added = await catalogs.read();
     return {
       catalog: catalogFor({
         base: baseUrl(request),
         project: caller.project,
         ...(caller.kind === 'user' && { user: caller.access.user.id }),
         region,
-        added: caller.kind === 'user' ? added : unlimited(added),
+        added: await catalogs.read(),
       }),
       links: linkTo(request, 'auth/catalog'),
     };
@@ -237,7 +236,7 @@ function hostToken(
     project: { domain: defaultDomain, id: found.project, name: found.project },
     is_domain: false,
     roles: hostRoles,
-    catalog: catalogFor({ base: baseUrl(request), project: found.project, region, added: unlimited(added) }),
+    catalog: catalogFor({ base: baseUrl(request), project: found.project, region, added }),
   };
 }
 

@@ -27,7 +27,7 @@ import {
 } from './shape.ts';
 
 type Row = JsonObject & { readonly id: string };
-export type CatalogOptions = IdentityOptions & { readonly region: string };
+type CatalogOptions = IdentityOptions & { readonly region: string };
 
 const serviceFields = {
   name: z.string().max(255).nullish(),
@@ -57,7 +57,7 @@ const serviceSchema = rowSchema({
   description: z.string(),
   enabled: z.boolean(),
 }).meta({ id: 'Service' });
-export const endpointSchema = rowSchema({
+const endpointSchema = rowSchema({
   service_id: z.string(),
   interface: z.enum(['public', 'internal', 'admin']),
   url: z.string(),
@@ -235,15 +235,6 @@ const ownEndpoints = (request: FastifyRequest, home: string) =>
     region_id: home,
     enabled: true,
   }));
-
-/** Every endpoint, Anneal's own and the added ones, as the API shows it. */
-export async function allEndpoints(request: FastifyRequest, { directory, region }: CatalogOptions) {
-  const added = await directory.endpoints.list();
-  return [...ownEndpoints(request, region), ...added.map(endpointRow)].map((row) => ({
-    ...row,
-    links: linkTo(request, `endpoints/${row.id}`),
-  }));
-}
 
 function endpointsOf({ directory, newId, region: home }: CatalogOptions): Kind {
   const { endpoints } = directory;

@@ -25,7 +25,6 @@ export async function removeProject({ directory, stacksIn }: IdentityOptions, pr
       `Cannot delete the project ${project.name}: it has stacks. Delete them first: openstack --os-project-id ${project.id} stack list.`,
     );
   }
-  await directory.projectEndpoints.remove(project.id);
   await directory.projects.remove(project.id);
 }
 
