@@ -131,7 +131,7 @@ async function createTwins(type: string, entry: TypeEntry): Promise<string> {
     parameters: { hidden: 'x', host },
   });
   if (!entry.waits) {
-    const { status, failures } = await world.settled(id, 6_000);
+    const { status, failures } = await world.settled(id, 30_000);
     if (!entry.fails) expect([status, failures]).toEqual(['COMPLETE', []]);
   }
   return id;
@@ -199,14 +199,14 @@ describe('a secret value of a property', () => {
         look().every(({ plain, secret }) =>
           [plain, secret].every((each) => /group\.adjust|execution\.start/.test(JSON.stringify(each))),
         );
-      if (entry.signal) await eventually(signalled, { what: 'the effect of every signal', last: look, within: 6000 });
-      if (entry.waits) await eventually(began, { what: 'the wait of every twin', last: look, within: 6000 });
+      if (entry.signal) await eventually(signalled, { what: 'the effect of every signal', last: look, within: 30_000 });
+      if (entry.waits) await eventually(began, { what: 'the wait of every twin', last: look, within: 30_000 });
       // The provider may be at work on one of the two. The comparison below shows a difference that stays.
       const agree = () => {
         const records = look();
         return records.every(({ plain, secret }) => isDeepStrictEqual(secret, plain)) ? records : undefined;
       };
-      const found = await eventually(agree, { what: 'the same records', within: 6000 }).catch(look);
+      const found = await eventually(agree, { what: 'the same records', within: 30_000 }).catch(look);
       for (const { property, plain, secret } of found) expect([property, secret]).toEqual([property, plain]);
       expect(found.flatMap(({ leaks }) => leaks)).toEqual([]);
     },
