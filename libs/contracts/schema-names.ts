@@ -5,6 +5,17 @@ import { contextViewSchema } from './calls/context.ts';
 import { deliveryViewSchema, eventGapSchema, subscriptionViewSchema } from './calls/notification.ts';
 import { nodeViewSchema } from './calls/provisioning.ts';
 import { conditionSchema, resourceViewSchema, stackEventSchema, stackViewSchema } from './calls/scheduling.ts';
+import { alarmViewSchema } from './calls/alarms.ts';
+import { credentialViewSchema } from './calls/credentials.ts';
+import {
+  cronTriggerViewSchema,
+  executionTaskSchema,
+  executionViewSchema,
+  workflowViewSchema,
+} from './calls/workflow.ts';
+import { groupViewSchema } from './calls/scaling.ts';
+import { quotaViewSchema } from './calls/quotas.ts';
+import { leafFailureSchema } from './resource.ts';
 import { failureSchema, mistakeSchema } from './failure.ts';
 import { deploymentEvent, hostEvent, resourceEvent, stackEvent } from './events.ts';
 import { occasionSchema, originSchema } from './origin.ts';
@@ -12,15 +23,21 @@ import { expressionSchema, planResourceSchema, planSchema } from './plan.ts';
 import { propertySchema, resourceTypeSchema } from './resource-type.ts';
 
 const names: Readonly<Record<string, z.ZodType>> = {
+  Alarm: alarmViewSchema,
   Condition: conditionSchema,
   Config: configViewSchema,
   Context: contextViewSchema,
+  Credential: credentialViewSchema,
+  CronTrigger: cronTriggerViewSchema,
   Delivery: deliveryViewSchema,
   Deployment: deploymentViewSchema,
   DeploymentEventData: deploymentEvent.queued.data,
   EventGap: eventGapSchema,
+  Execution: executionViewSchema,
+  ExecutionTask: executionTaskSchema,
   Expression: expressionSchema,
   Failure: failureSchema,
+  Group: groupViewSchema,
   Host: hostViewSchema,
   HostEventData: hostEvent.up.data,
   Mistake: mistakeSchema,
@@ -31,13 +48,16 @@ const names: Readonly<Record<string, z.ZodType>> = {
   PlanResource: planResourceSchema,
   PropertySchema: propertySchema,
   Queue: queueViewSchema,
+  Quota: quotaViewSchema,
   Resource: resourceViewSchema,
   ResourceEventData: resourceEvent['create.started'].data,
+  ResourceFailure: leafFailureSchema,
   ResourceType: resourceTypeSchema,
   Stack: stackViewSchema,
   StackEvent: stackEventSchema,
   StackEventData: stackEvent['create.started'].data,
   Subscription: subscriptionViewSchema,
+  Workflow: workflowViewSchema,
 };
 
 /** Gives the schemas their names, which `z.toJSONSchema` then uses. A repeat is harmless. */

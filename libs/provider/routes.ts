@@ -1,5 +1,5 @@
 /** Common code of our providers: takes requests for resources, and announces the resource types at each start. */
-import { on, type Route } from '@anneal/bus/consume/route.ts';
+import { on, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import {
@@ -41,7 +41,7 @@ export const providerRoutes = ({
   take: (action: AskedAction, message: Envelope<ResourceRequest>) => Promise<void>;
   signal: (message: Envelope<z.infer<typeof resourceSignalSchema>>) => Promise<void>;
   cancel?: (message: Envelope<ResourceRequest>) => Promise<void>;
-}): Route[] => [
+}): MessageRoute[] => [
   ...Object.entries(asked).map(([action, definition]) =>
     on<ResourceRequest>(definition, (message) => take(action as AskedAction, message)),
   ),

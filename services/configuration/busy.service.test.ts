@@ -1,7 +1,7 @@
 import { hostCreate, hostList } from '@anneal/contracts/calls/configuration.ts';
 import { queuesOfService, requestsQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced, resourceCreate, type ResourceRequest } from '@anneal/contracts/resource.ts';
-import { route, on } from '@anneal/bus/consume/route.ts';
+import { routeMessages, on } from '@anneal/bus/consume/route.ts';
 import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import { expect, it } from 'vitest';
@@ -40,7 +40,7 @@ it('questions are answered while a stack keeps the service busy with its resourc
   let announced = '';
   const templating = await bus.consume(
     requestsQueue('templating'),
-    route([on(providerAnnounced, async ({ data }) => void (announced = data.queue))]),
+    routeMessages([on(providerAnnounced, async ({ data }) => void (announced = data.queue))]),
   );
   const service = await startService({ ...context, store }, { ANNEAL_CONFIGURATION_CONCURRENCY: '2' });
   try {

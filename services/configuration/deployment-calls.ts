@@ -1,5 +1,5 @@
 /** Handlers of the calls about configs and deployments. */
-import { answer, type Route } from '@anneal/bus/consume/route.ts';
+import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import * as contract from '@anneal/contracts/calls/configuration.ts';
 import { createConfig, deleteConfig } from './deployments/answers/stored-config.ts';
 import { listConfigs, showConfig } from './deployments/config-view.ts';
@@ -11,7 +11,7 @@ import { createDeployment, deleteDeployment, updateDeployment } from './deployme
 import { startRuns } from './deployments/answers/run-on-hosts.ts';
 import { listDeployments, metadataOf, showDeployment } from './deployments/view.ts';
 
-export function deploymentRoutes(context: NewRunContext & StoredOutputContext): Route[] {
+export function deploymentRoutes(context: NewRunContext & StoredOutputContext): MessageRoute[] {
   const { service, collections, outputs, acceptances } = context;
   const kept = { collections, outputs, acceptances, secrets: service.secrets };
   return [

@@ -1,5 +1,5 @@
 /** Handlers of the queue calls. They apply the special rules of host queues. */
-import { answer, type Route } from '@anneal/bus/consume/route.ts';
+import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import * as contract from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { queueMessagePosted } from '@anneal/contracts/events.ts';
@@ -59,7 +59,7 @@ const timeLength = 13;
 
 export type CallContext = HostMessageContext & SetAsideContext;
 
-export function queueCallRoutes(context: CallContext): Route[] {
+export function queueCallRoutes(context: CallContext): MessageRoute[] {
   const { service, queues, collections } = context;
   const resolve = (question: { project: string; queue: string }, use: QueueUse): Promise<ResolvedQueue> =>
     resolveQueue(collections, { ...question, use });

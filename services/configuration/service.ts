@@ -1,5 +1,5 @@
 /** The configuration service: hosts, their queues, and the deployments on hosts. */
-import { on, route } from '@anneal/bus/consume/route.ts';
+import { on, routeMessages } from '@anneal/bus/consume/route.ts';
 import type { Consumer } from '@anneal/bus/port.ts';
 import { hostMessageRefused } from '@anneal/contracts/calls/configuration.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
@@ -39,11 +39,11 @@ export const configurationService = defineService({
     const listener = await listen(parts);
     const refused = await service.bus.consume(
       responsesQueue('configuration'),
-      route([on(hostMessageRefused, ({ data }) => handleRefused(context, data))]),
+      routeMessages([on(hostMessageRefused, ({ data }) => handleRefused(context, data))]),
       { onDeath: (death) => failNamed(context, death) },
     );
     // An earlier version announced the queue of the questions, where requests may still wait.
-    const routes = route(routesOf(parts));
+    const routes = routeMessages(routesOf(parts));
     const consumers = await Promise.all(
       queuesOfService('configuration').map((queue) =>
         service.bus.consume(queue, routes, { concurrency: settings.concurrency }),
@@ -86,7 +86,7 @@ function listen({ context, contexts }: ConfigurationParts): Promise<Consumer> {
   const hostChanges = [hostEvent.up, hostEvent.silent, hostEvent.factsChanged, hostEvent.deleted];
   return context.service.bus.subscribe(
     [...hostChanges.map(({ type }) => type), ...suspensionTypes],
-    route([
+    routeMessages([
       ...hostChanges.map((change) =>
         on(change, ({ data }) => contexts.hostChanged(data.host_id, change === hostEvent.deleted)),
       ),

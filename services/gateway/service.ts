@@ -8,7 +8,7 @@ import { contextEvent, eventKept, queueFilled } from '@anneal/contracts/events.t
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import type { Bus, Consumer } from '@anneal/bus/port.ts';
 import { shortOutageMs } from '@anneal/bus/connect/outage.ts';
-import { on, route } from '@anneal/bus/consume/route.ts';
+import { on, routeMessages } from '@anneal/bus/consume/route.ts';
 import type { FastifyInstance } from 'fastify';
 import { openReplicas } from '@anneal/runtime/service/replica.ts';
 import { serveQueueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
@@ -105,7 +105,7 @@ export const gatewayService = defineService({
     });
     const unused = unusedConnections(app);
     const url = await app.listen({ host: settings.host, port: settings.port });
-    const requests = await bus.consume(requestsQueue('gateway'), route(resources.routes));
+    const requests = await bus.consume(requestsQueue('gateway'), routeMessages(resources.routes));
     await resources.announce();
     log.info({ url }, 'gateway is ready');
 
@@ -149,7 +149,7 @@ async function wakeClients(parts: Pick<ServiceContext, 'bus' | 'store'> & { wake
 const wakeByEvents = (bus: Bus, wakeups: Wakeups): Promise<Consumer> =>
   bus.subscribe(
     [queueFilled.type, eventKept.type, ...contextChanges.map(({ type }) => type)],
-    route([
+    routeMessages([
       ...contextChanges.map((change) => on(change, async ({ project }) => wakeups.wake(contextsKey(project ?? '')))),
       on(queueFilled, async ({ data: { project, queue, aliases = [] } }) => {
         for (const name of [queue, ...aliases]) wakeups.wake(queueKey(project, name));

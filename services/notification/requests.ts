@@ -1,5 +1,5 @@
 /** Answers the questions of clients about subscriptions, deliveries and the log of events. */
-import { answer, type Route } from '@anneal/bus/consume/route.ts';
+import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { subscriptionEvent } from '@anneal/contracts/events.ts';
 import {
@@ -81,7 +81,7 @@ export class SubscriptionRequests {
     this.#options = options;
   }
 
-  routes(): Route[] {
+  routes(): MessageRoute[] {
     const { context } = this.#options;
     return [
       answer(context, subscriptionCreate, ({ data }) => this.#createSubscription(data)),

@@ -1,5 +1,5 @@
 /** The provider of the types of this service. Its promises: P1 to P6 of `libs/provider/provide.ts`. */
-import type { Route } from '@anneal/bus/consume/route.ts';
+import type { MessageRoute } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ResourceAction } from '@anneal/contracts/resource.ts';
@@ -18,7 +18,7 @@ export interface ResourceKind {
 }
 
 export interface Resources {
-  readonly routes: Route[];
+  readonly routes: MessageRoute[];
   /** Continues a request whose timer fired. */
   wake(id: string): Promise<void>;
   announce(types: readonly ResourceType[]): Promise<void>;

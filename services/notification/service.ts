@@ -1,6 +1,6 @@
 /** The notification service: stores the log of events and delivers them to subscribers. */
 import { adminProject } from '@anneal/contracts/project.ts';
-import { route } from '@anneal/bus/consume/route.ts';
+import { routeMessages } from '@anneal/bus/consume/route.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { defineService } from '@anneal/runtime/service/service.ts';
 import { serveBacklogs } from './subscriptions/backlog.ts';
@@ -31,7 +31,7 @@ export const notificationService = defineService({
     const measuring = await openMeasuring(context, settings, quotas);
     const consumer = await bus.consume(
       requestsQueue('notification'),
-      route([
+      routeMessages([
         ...requests.routes(),
         ...mailRoutes(context, settings),
         ...measuring.routes,

@@ -1,6 +1,6 @@
 /** Hands each message of the requests queue to its part of the service. */
 import type { Handler } from '@anneal/bus/port.ts';
-import { answer, route } from '@anneal/bus/consume/route.ts';
+import { answer, routeMessages, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import {
   allocationChange,
   allocationCreate,
@@ -83,7 +83,7 @@ export function provisioningHandler(
   },
 ): Handler {
   const { servers, nodes, boots, runbooks, images, instances, lights } = parts;
-  return route([
+  return routeMessages([
     ...assetRoutes(context, parts),
     ...ruleRoutes(context, parts),
     ...providerRoutes({
@@ -138,10 +138,7 @@ export function provisioningHandler(
   ]);
 }
 
-const ruleRoutes = (
-  context: ServiceContext,
-  { rules }: { rules: InspectionRules },
-): Parameters<typeof route>[0][number][] => [
+const ruleRoutes = (context: ServiceContext, { rules }: { rules: InspectionRules }): MessageRoute[] => [
   answer(context, inspectionRuleCreate, ({ data }) => rules.create(data)),
   answer(context, inspectionRuleChange, ({ data }) => rules.change(data)),
   answer(context, inspectionRuleList, async () => ({ rules: await rules.list() })),
@@ -155,7 +152,7 @@ const ruleRoutes = (
 const assetRoutes = (
   context: ServiceContext,
   { assets, allocations }: { assets: Assets; allocations: Allocations },
-): Parameters<typeof route>[0][number][] => [
+): MessageRoute[] => [
   answer(context, assetCreate, ({ data }) => assets.create(data)),
   answer(context, assetList, ({ data }) => assets.list(data)),
   answer(context, assetShow, ({ data }) => assets.show(data)),

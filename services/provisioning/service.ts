@@ -1,6 +1,6 @@
 /** The provisioning service: connects its parts, announces resource types and resumes unfinished work. */
 import type { Death } from '@anneal/bus/port.ts';
-import { route } from '@anneal/bus/consume/route.ts';
+import { routeMessages } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { queuesOfService, resourcesQueue } from '@anneal/contracts/queues.ts';
 import { provisioningTypes, withImages } from '@anneal/hot/types/provisioning.ts';
@@ -98,7 +98,7 @@ export const provisioningService = defineService({
 
     const { bus } = context;
     const onDeath = (death: Death): Promise<void> => boots.unheard(death);
-    const up = await bus.subscribe(['host.up'], route([boots.hostUp()]), { group: 'provisioning', onDeath });
+    const up = await bus.subscribe(['host.up'], routeMessages([boots.hostUp()]), { group: 'provisioning', onDeath });
     const instances = new Instances({ records, now: () => performance.now() });
     const parts = { servers, nodes, boots, runbooks, images, instances, assets, allocations, lights, rules };
     const handler = provisioningHandler(context, parts);

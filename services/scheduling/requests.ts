@@ -1,6 +1,6 @@
 /** Handles the service's own queue: forwards changes of a stack to its shard, and answers reads. */
 import type { Handler } from '@anneal/bus/port.ts';
-import { answer, on, route, type Route } from '@anneal/bus/consume/route.ts';
+import { answer, on, routeMessages, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import { toFailure } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -46,7 +46,7 @@ export function requestsHandler(parameters: {
   why: ReturnType<typeof createWhy>;
   overview: ReturnType<typeof createOverview>;
   providers: ProviderDirectory;
-  ownProvider: readonly Route[];
+  ownProvider: readonly MessageRoute[];
 }): Handler {
   const { context, groups, reading, providers } = parameters;
   const { bus, mint } = context;
@@ -58,7 +58,7 @@ export function requestsHandler(parameters: {
   const passOn = <Q, A>(
     definition: CallDefinition<Q, A>,
     locate: (question: Q) => Promise<{ id: string; question: Q }>,
-  ): Route => ({
+  ): MessageRoute => ({
     type: definition.type,
     handle: async ({ message }) => {
       let found: { id: string; question: Q };
@@ -76,7 +76,7 @@ export function requestsHandler(parameters: {
     },
   });
 
-  return route([
+  return routeMessages([
     passOn(stackCreate, async (question) => ({ id: question.id, question })),
     passOn(stackUpdate, async (question) => {
       const { id } = await reading.find({ project: question.project, stack: question.id });

@@ -1,5 +1,5 @@
 /** The templating service: compiles templates to plans. It stores only blobs and announced types. */
-import { answer, on, route } from '@anneal/bus/consume/route.ts';
+import { answer, on, routeMessages } from '@anneal/bus/consume/route.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced } from '@anneal/contracts/resource.ts';
@@ -26,7 +26,7 @@ export const templatingService = defineService({
     const { work, gone, close } = createRunner(context, { settings, types });
     const consumer = await context.bus.consume(
       requestsQueue('templating'),
-      route([
+      routeMessages([
         answer(
           context,
           templateCompile,
@@ -66,7 +66,7 @@ export const templatingService = defineService({
     );
     const abandoned = await context.bus.subscribe(
       [questionAbandoned.type],
-      route([on(questionAbandoned, async ({ data }) => gone(data.question))]),
+      routeMessages([on(questionAbandoned, async ({ data }) => gone(data.question))]),
     );
     return {
       async stop() {

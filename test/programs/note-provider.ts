@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { openBus } from '@anneal/bus/open.ts';
-import { route } from '@anneal/bus/consume/route.ts';
+import { routeMessages } from '@anneal/bus/consume/route.ts';
 import { createMint } from '@anneal/contracts/envelope.ts';
 import { registry } from '@anneal/contracts/registry.ts';
 import { Provider, type Decision, type WorkingDocument } from '@anneal/provider/provide.ts';
@@ -60,7 +60,7 @@ const routes = providerRoutes({
   take: (action, message) => provider.take(action, message),
   signal: () => Promise.resolve(),
 });
-await bus.consume(queue, route(routes));
+await bus.consume(queue, routeMessages(routes));
 await announceTypes(
   { bus, mint },
   {

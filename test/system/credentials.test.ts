@@ -1,5 +1,5 @@
 /** A machine credential may do what its rights say, in its stack, and nothing else. */
-import { answer, route } from '@anneal/bus/consume/route.ts';
+import { answer, routeMessages } from '@anneal/bus/consume/route.ts';
 import { stackEvent, type StackEventData } from '@anneal/contracts/events.ts';
 import { resourceAct, stackShow, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import { createHmac } from 'node:crypto';
@@ -60,7 +60,7 @@ beforeAll(async () => {
   stops.push(() => context.dispose());
   const scheduling = await context.bus.consume(
     requestsQueue('scheduling'),
-    route([
+    routeMessages([
       answer(context, stackShow, async ({ data: { stack } }) => {
         const root = roots[stack];
         if (root === undefined) throw new AnnealError('NotFound', `There is no stack ${stack}.`);
@@ -76,7 +76,7 @@ beforeAll(async () => {
   stops.push(() => scheduling.stop());
   const configuration = await context.bus.consume(
     requestsQueue('configuration'),
-    route([
+    routeMessages([
       answer(context, hostKeys, async ({ data: { host_id } }) => {
         throw new AnnealError('NotFound', `There is no host ${host_id}.`);
       }),

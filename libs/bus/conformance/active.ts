@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StoreTrouble } from './store.ts';
 import { happened, mintTestMessage, sum, work } from './messages.ts';
 import type { Bus, Consumer, Delivery } from '../port.ts';
-import { answer, route } from '../consume/route.ts';
+import { answer, routeMessages } from '../consume/route.ts';
 import type { BusHarness, OpenedBus } from './harness.ts';
 
 const soon = { timeout: 20_000, interval: 20 };
@@ -74,7 +74,9 @@ export function activeConformance(name: string, harness: BusHarness): void {
       return { bus, store, active, consumers, changes: () => changes };
     };
     const answering = (bus: Bus) =>
-      route([answer({ bus, mint: mintTestMessage }, sum, ({ data }) => Promise.resolve({ sum: data.a + data.b }))]);
+      routeMessages([
+        answer({ bus, mint: mintTestMessage }, sum, ({ data }) => Promise.resolve({ sum: data.a + data.b })),
+      ]);
     const spread = (processes: readonly Process[], sizes: readonly number[]): Promise<void> =>
       vi.waitFor(() => {
         const active = processes.map((each) => [...each.active]);

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { claimCheckConformance } from './claim-checks.ts';
 import { otherFailed, happened, mintTestMessage, sum, work } from './messages.ts';
 import type { Bus, ConsumeOptions, Death, Delivery } from '../port.ts';
-import { answer, route } from '../consume/route.ts';
+import { answer, routeMessages } from '../consume/route.ts';
 import type { OpenedBus, BusHarness } from './harness.ts';
 
 const q = 'test.q';
@@ -523,7 +523,7 @@ export function busConformance(name: string, harness: BusHarness): void {
         }
         return { sum: data.a + data.b };
       });
-      await bus.consume(q, route([respond]));
+      await bus.consume(q, routeMessages([respond]));
       const ask = (a: number, b: number): Promise<{ sum: number }> =>
         bus.request({ queue: q, call: sum, message: mintTestMessage(sum, { data: { a, b } }) });
       expect(await Promise.all(numbers(1, 50).map((n) => ask(n, n)))).toEqual(
@@ -535,7 +535,7 @@ export function busConformance(name: string, harness: BusHarness): void {
 
     it('reports an invalid answer to the requester at once, as a defect', async () => {
       const respond = answer({ bus, mint: mintTestMessage }, sum, async () => ({ sum: 'many' }) as never);
-      await bus.consume(q, route([respond]));
+      await bus.consume(q, routeMessages([respond]));
       const asked = bus.request({ queue: q, call: sum, message: mintTestMessage(sum, { data: { a: 1, b: 1 } }) });
       await expect(asked).rejects.toMatchObject({ code: 'Defect' });
     });

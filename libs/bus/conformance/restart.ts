@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { happened, mintTestMessage, sum, work } from './messages.ts';
 import type { Bus, Delivery } from '../port.ts';
-import { answer, route } from '../consume/route.ts';
+import { answer, routeMessages } from '../consume/route.ts';
 import type { BusHarness } from './harness.ts';
 
 /** A server that the test started and may kill. `start` resolves when it accepts connections again. */
@@ -123,7 +123,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       await bus.subscribe(['test.#'], async (delivery) => void group.push(nOf(delivery)), { group: 'test' });
       await bus.subscribe(['test.#'], async (delivery) => void listener.push(nOf(delivery)));
       const respond = answer({ bus, mint: mintTestMessage }, sum, async ({ data }) => ({ sum: data.a + data.b }));
-      await bus.consume('test.asked', route([respond]));
+      await bus.consume('test.asked', routeMessages([respond]));
       let n = 0;
       const stop = new AbortController();
       const sending = (async () => {
@@ -225,7 +225,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
         if (data.a === 0 && (held += 1) === 1) await new Promise(() => undefined);
         return { sum: data.a + data.b };
       });
-      await service.consume('test.asked', route([sumUp]));
+      await service.consume('test.asked', routeMessages([sumUp]));
       const ask = (a: number): { id: string; answered: Promise<{ sum: number }> } => {
         const message = mintTestMessage(sum, { data: { a, b: 2 } });
         const answered = bus.request({

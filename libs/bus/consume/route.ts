@@ -6,7 +6,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { Bus, Delivery, Handler } from '../port.ts';
 
 /** The handler of one message type. */
-export interface Route {
+export interface MessageRoute {
   readonly type: string;
   readonly handle: (delivery: Delivery) => Promise<void>;
 }
@@ -15,7 +15,7 @@ export interface Route {
 export function on<T>(
   definition: MessageDefinition<T>,
   handle: (message: Envelope<T>, delivery: Delivery<T>) => Promise<void>,
-): Route {
+): MessageRoute {
   return {
     type: definition.type,
     handle: (delivery) => handle((delivery as Delivery<T>).message, delivery as Delivery<T>),
@@ -31,7 +31,7 @@ export function answer<Q, A>(
   { bus, mint }: { bus: Bus; mint: Mint },
   definition: CallDefinition<Q, A>,
   respond: (question: Envelope<Q>, delivery: Delivery<Q>) => Promise<A>,
-): Route {
+): MessageRoute {
   const reply = (question: Envelope<Q>, data: Answer): Promise<void> =>
     bus.reply({
       to: question,
@@ -57,7 +57,7 @@ export function answer<Q, A>(
 }
 
 /** Combines routes into the handler of a queue. A type without a route is a dead letter that names the known types. */
-export function route(routes: readonly Route[]): Handler {
+export function routeMessages(routes: readonly MessageRoute[]): Handler {
   const byType = new Map(routes.map((entry) => [entry.type, entry]));
   return async (delivery) => {
     const found = byType.get(delivery.message.type);

@@ -14,7 +14,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { answer, type Route } from '@anneal/bus/consume/route.ts';
+import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import { quotaSet, quotaShow, type QuotaName, type QuotaView } from '@anneal/contracts/calls/quotas.ts';
 import type { AnnealError } from '@anneal/contracts/errors.ts';
 import { change, insertOnce, writeOver } from '@anneal/store/change.ts';
@@ -156,7 +156,7 @@ export class ProjectQuotas<N extends QuotaName> {
     context: ServiceContext,
     used: Readonly<Record<N, (project: string) => Promise<number>>>,
     changed: (project: string) => void = () => undefined,
-  ): Route[] {
+  ): MessageRoute[] {
     const names = Object.keys(this.#defaults) as N[];
     const show = async (project: string): Promise<{ quotas: QuotaView[] }> => ({
       quotas: await Promise.all(

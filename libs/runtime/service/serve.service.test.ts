@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { resourceTypeList } from '@anneal/contracts/calls/templating.ts';
-import { answer, route } from '@anneal/bus/consume/route.ts';
+import { answer, routeMessages } from '@anneal/bus/consume/route.ts';
 import type { EvaluationLimits } from '@anneal/hot/limits.ts';
 import { loadKeys } from '../secrets/keys.ts';
 import { createLog } from '../observe/log.ts';
@@ -46,7 +46,7 @@ const service = (state: { broken?: string; stopped?: boolean }) =>
     async start(context) {
       const consumer = await context.bus.consume(
         requestsQueue('templating'),
-        route([answer(context, resourceTypeList, async () => ({ types: [] }))]),
+        routeMessages([answer(context, resourceTypeList, async () => ({ types: [] }))]),
       );
       return {
         async check() {

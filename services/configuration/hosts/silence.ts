@@ -4,7 +4,7 @@
  */
 import { hostStatuses } from '@anneal/contracts/calls/configuration.ts';
 import { resourceEvent } from '@anneal/contracts/events.ts';
-import { on, type Route } from '@anneal/bus/consume/route.ts';
+import { on, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { HostDocument } from '../collections.ts';
 import { changeHost, type HostContext } from './host.ts';
@@ -46,7 +46,7 @@ export async function findSilentHosts(
 }
 
 /** Follows the suspensions of servers: a server and its host have one id. Other resources have no host. */
-export const suspensionRoutes = (context: () => HostContext): Route[] => [
+export const suspensionRoutes = (context: () => HostContext): MessageRoute[] => [
   on(resourceEvent['suspend.completed'], ({ data, time }) => noteSuspension(context(), data.resource_id, time)),
   // A server whose resume needs no time does not start it.
   ...[resourceEvent['resume.started'], resourceEvent['resume.completed']].map((resumed) =>

@@ -56,7 +56,7 @@ export function alarmEndpoints({ ask }: { ask: Ask }): Route[] {
       method: 'GET',
       path: '/alarms/{alarm}/series',
       summary: 'Read the latest values that an alarm compares with its threshold, one for each complete period.',
-      query: z.strictObject({ periods: z.coerce.number().int().min(1).max(1000).default(60) }),
+      query: z.strictObject({ periods: z.int().min(1).max(1000).default(60) }),
       answer: alarmSeries.answer,
       handle: ({ request, params, query: { periods } }) => {
         const project = projectOf(request);
@@ -67,7 +67,7 @@ export function alarmEndpoints({ ask }: { ask: Ask }): Route[] {
       method: 'GET',
       path: '/alarms/{alarm}/history',
       summary: 'List the latest changes and actions of an alarm, newest first.',
-      query: z.strictObject({ limit: z.coerce.number().int().min(1).max(1000).default(100) }),
+      query: z.strictObject({ limit: z.int().min(1).max(1000).default(100) }),
       answer: alarmHistory.answer,
       handle: ({ request, params, query: { limit } }) => {
         const project = projectOf(request);

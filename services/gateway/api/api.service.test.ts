@@ -2,7 +2,7 @@ import { hostEvent } from '@anneal/contracts/events.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { Consumer } from '@anneal/bus/port.ts';
-import { answer, route } from '@anneal/bus/consume/route.ts';
+import { answer, routeMessages } from '@anneal/bus/consume/route.ts';
 import { eventKept } from '@anneal/contracts/events.ts';
 import { eventLog } from '@anneal/contracts/calls/notification.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const { context } = gateway;
   notification = await context.bus.consume(
     requestsQueue('notification'),
-    route([
+    routeMessages([
       answer(context, eventLog, async ({ data: { after, limit } }) => {
         if (after === undefined) return { events: log.slice(-limit) };
         const from = log.findIndex(({ id }) => id === after) + 1;

@@ -76,7 +76,7 @@ export function contextEndpoints(options: ContextEndpointOptions): Route[] {
       summary:
         'Show a context by id or name: its members with their facts, and the state of its configs. With If-None-Match it answers 304 without a change; `wait` is the number of seconds for which it waits for a change.',
       hosts: true,
-      query: z.strictObject({ wait: z.coerce.number().min(0).default(0) }),
+      query: z.strictObject({ wait: z.number().min(0).default(0) }),
       answer: contextViewSchema,
       handle: async ({ request, reply, params, query: { wait } }) => {
         const tag = request.headers['if-none-match'];

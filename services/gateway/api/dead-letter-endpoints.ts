@@ -9,16 +9,18 @@ import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
 import { route, type Route } from '../http/route.ts';
 
-const deadLetterSchema = z.object({
-  id: z.string(),
-  queue: z.string(),
-  died_at: z.string(),
-  attempts: z.number(),
-  failure: failureSchema,
-  history: z.array(z.object({ at: z.string(), error: z.string() })),
-  message: z.unknown().optional(),
-});
-const limit = z.coerce.number().int().min(1).max(1000).default(20);
+const deadLetterSchema = z
+  .object({
+    id: z.string(),
+    queue: z.string(),
+    died_at: z.string(),
+    attempts: z.number(),
+    failure: failureSchema,
+    history: z.array(z.object({ at: z.string(), error: z.string() })),
+    message: z.unknown().optional(),
+  })
+  .meta({ id: 'DeadLetter' });
+const limit = z.int().min(1).max(1000).default(20);
 
 export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secrets }): Route[] {
   const outlined = (letter: DeadLetter) => ({
@@ -40,7 +42,7 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
         queue: z.string().optional(),
         limit,
         after: z.string().optional().meta({ description: 'The id of the last one that the client has.' }),
-        messages: z.enum(['true', 'false']).default('true').meta({ description: 'false leaves the messages out.' }),
+        messages: z.boolean().default(true).meta({ description: 'false leaves the messages out.' }),
       }),
       answer: z.object({ dead_letters: z.array(deadLetterSchema) }),
       handle: async ({ query: { queue, limit: most, after, messages } }) => {
@@ -49,7 +51,7 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
           ...(queue !== undefined && { queue }),
           ...(after !== undefined && { after }),
         });
-        return { dead_letters: letters.map(messages === 'true' ? shown : outlined) };
+        return { dead_letters: letters.map(messages ? shown : outlined) };
       },
     }),
     route({
@@ -67,12 +69,12 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
       method: 'DELETE',
       path: '/dead-letters',
       summary: 'Purge all dead letters of a queue or, with all=true, of every queue.',
-      query: z.strictObject({ queue: z.string().min(1).optional(), all: z.enum(['true', 'false']).optional() }),
+      query: z.strictObject({ queue: z.string().min(1).optional(), all: z.boolean().optional() }),
       status: 200,
       answer: z.object({ purged: z.number() }),
       handle: async ({ query: { queue, all } }) => {
         // A forgotten parameter must not delete every dead letter.
-        if (queue === undefined && all !== 'true') {
+        if (queue === undefined && all !== true) {
           throw new AnnealError(
             'InvalidRequest',
             'Cannot purge dead letters without a queue: give queue=<name>, or all=true for every queue.',

@@ -40,17 +40,17 @@ export function groupEndpoints(options: GroupEndpointOptions): Route[] {
       summary:
         'List groups that scale, in pages; with all_projects=true, which only operators may use, of all projects.',
       query: z.strictObject({
-        limit: z.coerce.number().int().min(1).max(1000).default(1000),
+        limit: z.int().min(1).max(1000).default(1000),
         marker: z.string().optional(),
-        all_projects: z.enum(['true', 'false']).optional(),
+        all_projects: z.boolean().default(false),
       }),
       answer: groupList.answer,
       handle: async ({ query: { limit, marker, all_projects: all }, request }) => {
         const project = projectOf(request);
-        if (all === 'true' && !isFromOperator(request)) {
+        if (all && !isFromOperator(request)) {
           throw new AnnealError('Forbidden', 'Cannot list the groups of all projects: only operators may.');
         }
-        const data = { project, limit, ...(marker !== undefined && { marker }), all_projects: all === 'true' };
+        const data = { project, limit, ...(marker !== undefined && { marker }), all_projects: all };
         return ask('scheduling', groupList, { project, data });
       },
     }),

@@ -65,7 +65,7 @@ export function metricEndpoints({ ask, newId, now }: MetricEndpointOptions): Rou
       query: z.strictObject({
         name: metricNameSchema.optional(),
         label: conditions,
-        limit: z.coerce.number().int().min(1).max(10_000).default(1000),
+        limit: z.int().min(1).max(10_000).default(1000),
       }),
       answer: metricList.answer,
       handle: ({ request, query: { name, label = {}, limit } }) => {
@@ -83,7 +83,7 @@ export function metricEndpoints({ ask, newId, now }: MetricEndpointOptions): Rou
         label: conditions,
         by: names,
         aggregate: aggregateSchema.default('mean'),
-        granularity: z.coerce.number().int().min(1).max(86_400).default(defaultGranularity),
+        granularity: z.int().min(1).max(86_400).default(defaultGranularity),
         from: time.optional().meta({ description: 'Absent: one hour before `to`.' }),
         to: time.optional().meta({ description: 'Exclusive. Absent: now.' }),
       }),

@@ -22,15 +22,14 @@ export function nodeEndpoints({ ask, stopping }: { ask: Ask; stopping: AbortSign
       summary:
         'Read the last lines of the serial console of a machine, from its BMC, oldest first. To follow it, ask again with the last known id: the answer waits until there is another line.',
       query: z.strictObject({
-        limit: z.coerce
-          .number()
+        limit: z
           .int()
           .min(1)
           .max(mostConsoleLines)
           .optional()
           .meta({ description: `The number of lines; ${defaultLines} by default.` }),
         known: z.string().max(256).optional().meta({ description: 'The id of the last line that the reader has.' }),
-        wait: z.coerce.number().int().min(0).max(mostWaitSeconds).default(0).meta({
+        wait: z.int().min(0).max(mostWaitSeconds).default(0).meta({
           description: 'Seconds to wait for a line behind `known`. The answer then has the lines as they are.',
         }),
       }),

@@ -99,7 +99,7 @@ export function objectEndpoints(options: ObjectEndpointOptions): Route[] {
       query: z.strictObject({
         find: pageQuery.find,
         kind: z.enum(objectKinds).optional(),
-        limit: z.coerce.number().int().positive().max(mostOfKind).default(defaultLimit).meta({
+        limit: z.int().positive().max(mostOfKind).default(defaultLimit).meta({
           description: 'The most objects of each kind.',
         }),
       }),

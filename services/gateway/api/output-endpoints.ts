@@ -72,7 +72,7 @@ export const outputEndpoints = ({ ask, streams, heartbeatMs }: OutputEndpointOpt
       'Stream the output of a deployment as it arrives, as server-sent events: `state`, `output` with base64 bytes, and `end`.',
     stream: 'only',
     query: z.strictObject({
-      follow: z.enum(['true', 'false']).default('true').meta({
+      follow: z.boolean().default(true).meta({
         description: '`false` ends the stream after what is stored now.',
       }),
     }),
@@ -84,7 +84,7 @@ export const outputEndpoints = ({ ask, streams, heartbeatMs }: OutputEndpointOpt
       // Report errors in the request before the stream opens.
       await readFrom(ask, { ...question, from: [] });
       await streams.open(reply, (stream) =>
-        follow(ask, stream, { ...question, start, heartbeatMs, waits: query.follow === 'true' }),
+        follow(ask, stream, { ...question, start, heartbeatMs, waits: query.follow }),
       );
     },
   }),

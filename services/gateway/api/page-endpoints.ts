@@ -5,7 +5,7 @@ import { jsonObject } from '@anneal/contracts/json.ts';
 import { pageCounts } from '@anneal/contracts/page.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { resourceBody, stackRow } from '../heat/representation.ts';
+import { heatResourceSchema, heatStackRowSchema, resourceBody, stackRow } from '../heat/representation.ts';
 import { rootStackOf } from '../heat/stacks/find-stack.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { projectOf } from '../identity/caller.ts';
@@ -15,6 +15,9 @@ import { wantedPage, pageQuery } from './page-query.ts';
 
 const defaultLimit = 100;
 
+const stackSchema = z.object(heatStackRowSchema.shape).meta({ id: 'Stack' });
+const resourceSchema = heatResourceSchema.extend({ path: z.string().optional() }).meta({ id: 'Resource' });
+
 export function pageEndpoints({ ask }: { ask: Ask }): Route[] {
   return [
     route({
@@ -23,7 +26,7 @@ export function pageEndpoints({ ask }: { ask: Ask }): Route[] {
       summary:
         'Show one page of the stacks of the project, newest first, in the form of Heat. Nested ones are left out.',
       query: z.strictObject(pageQuery),
-      answer: z.object({ stacks: z.array(jsonObject), ...pageCounts }),
+      answer: z.object({ stacks: z.array(stackSchema), ...pageCounts }),
       handle: async ({ request, query }) => {
         const project = projectOf(request);
         const page = wantedPage({ ...query, limit: query.limit ?? defaultLimit });
@@ -40,12 +43,12 @@ export function pageEndpoints({ ask }: { ask: Ask }): Route[] {
         'Columns: path, state (what failed first), type, changed.',
       query: z.strictObject({
         ...pageQuery,
-        depth: z.coerce.number().int().nonnegative().max(20).optional().meta({
+        depth: z.int().nonnegative().max(20).optional().meta({
           description: 'How many levels of nested stacks to include. Default: 10.',
         }),
       }),
       answer: z.object({
-        resources: z.array(jsonObject),
+        resources: z.array(resourceSchema),
         ...pageCounts,
         states: z
           .record(z.string(), z.number().int())

@@ -8,9 +8,9 @@ const { find, sort } = pageSchema.shape;
 export const pageQuery = {
   find,
   sort,
-  descending: z.stringbool().optional(),
-  offset: z.coerce.number().int().nonnegative().max(10_000_000).optional(),
-  limit: z.coerce.number().int().positive().max(mostInPage).optional(),
+  descending: z.boolean().optional(),
+  offset: z.int().nonnegative().max(10_000_000).optional(),
+  limit: z.int().positive().max(mostInPage).optional(),
 };
 
 type PageQuery = { [K in keyof PageRequest]?: PageRequest[K] | undefined };

@@ -24,23 +24,25 @@ export interface QueueEndpointOptions extends WatchOptions {
   streams: Streams;
 }
 
-const rowSchema = z.object({
-  name: z.string(),
-  kind: z.enum(['service', 'host', 'user']),
-  depth: z.number(),
-  in_flight: z.number(),
-  consumers: z.number().nullable(),
-  oldest_age_ms: z.number().nullable(),
-  host_id: z.string().nullable(),
-  received: z.number().nullable().meta({ description: 'All messages so far. Null for the queue of a service.' }),
-});
+const rowSchema = z
+  .object({
+    name: z.string(),
+    kind: z.enum(['service', 'host', 'user']),
+    depth: z.number(),
+    in_flight: z.number(),
+    consumers: z.number().nullable(),
+    oldest_age_ms: z.number().nullable(),
+    host_id: z.string().nullable(),
+    received: z.number().nullable().meta({ description: 'All messages so far. Null for the queue of a service.' }),
+  })
+  .meta({ id: 'Queue' });
 const posted = z.strictObject({
   messages: z
     .array(z.strictObject({ body: json, ttl: z.number().int().min(60).max(1_209_600).default(3600) }))
     .min(1)
     .max(100),
 });
-const limit = z.coerce.number().int().min(1).max(1000).default(20);
+const limit = z.int().min(1).max(1000).default(20);
 
 const busRow = ({ name, depth, inFlight, consumers, oldestAgeMs }: QueueMeasure) => ({
   name,

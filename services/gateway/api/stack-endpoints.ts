@@ -20,14 +20,16 @@ import { occasionOf, occasionOfChange } from '../identity/occasion.ts';
 import { route, type Route } from '../http/route.ts';
 import { explainRequest } from './host-wait.ts';
 
-const stackSchema = z.object({
-  id: z.string(),
-  name: z.string(),
-  action: z.string(),
-  status: z.string(),
-  reason: z.string(),
-  traversal: z.string(),
-});
+const stackSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    action: z.string(),
+    status: z.string(),
+    reason: z.string(),
+    traversal: z.string(),
+  })
+  .meta({ id: 'StackState' });
 /** The actions without unknown fields. On the bus they are allowed, because a newer gateway may send more. */
 export const strictActs = <A>(acts: z.ZodDiscriminatedUnion<readonly z.ZodObject[], 'kind'>): z.ZodType<A> =>
   z.discriminatedUnion('kind', acts.options.map((act) => act.strict()) as [z.ZodObject]) as unknown as z.ZodType<A>;

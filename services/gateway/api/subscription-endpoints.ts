@@ -145,7 +145,7 @@ export function confirmEndpoints({ ask }: { ask: Ask }): Route[] {
       summary:
         'Confirm a subscription with the address that its listener has received. Needs no token. The header WebHook-Allowed-Rate limits the requests per minute.',
       public: true,
-      query: z.strictObject({ expires: z.coerce.number().int().positive(), signature: z.string().max(255) }),
+      query: z.strictObject({ expires: z.int().positive(), signature: z.string().max(255) }),
       body: z.unknown(),
       async handle({ params: { id }, query: { expires, signature }, request }) {
         const [rate = ''] = [request.headers['webhook-allowed-rate']].flat();
@@ -230,7 +230,7 @@ export function deliveryEndpoints({ ask }: { ask: Ask }): Route[] {
       method: 'GET',
       path: '/subscriptions/{id}/attempts',
       summary: 'List the latest requests to the listener, the newest first: time, event, status, error and duration.',
-      query: z.strictObject({ limit: z.coerce.number().int().min(1).max(1000).default(100) }),
+      query: z.strictObject({ limit: z.int().min(1).max(1000).default(100) }),
       answer: z.object({ attempts: z.array(attemptSchema) }),
       handle: ({ request, params: { id }, query: { limit } }) => {
         const project = projectOf(request);

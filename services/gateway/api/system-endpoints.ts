@@ -6,41 +6,47 @@ import { baseUrl } from '../http/base-url.ts';
 import { goneMs, problemsOf, type ReplicaWatch, type SeenReplica } from '../replicas.ts';
 import { route, type Route } from '../http/route.ts';
 
-const infoSchema = z.object({
-  name: z.string(),
-  version: z.string(),
-  links: z.record(z.string(), z.string()),
-  limits: z.object({
-    body_bytes: z.number().int().meta({
-      description:
-        'The largest body of a request: a template with its files, as JSON. ANNEAL_GATEWAY_BODY_LIMIT sets it. Uploads of images have a limit of their own.',
+const infoSchema = z
+  .object({
+    name: z.string(),
+    version: z.string(),
+    links: z.record(z.string(), z.string()),
+    limits: z.object({
+      body_bytes: z.number().int().meta({
+        description:
+          'The largest body of a request: a template with its files, as JSON. ANNEAL_GATEWAY_BODY_LIMIT sets it. Uploads of images have a limit of their own.',
+      }),
     }),
-  }),
-});
-const replicaSchema = z.object({
-  id: z.string().meta({ description: 'Another one for each start of a process.' }),
-  machine: z.string().meta({ description: 'The host name of the machine or container.' }),
-  pid: z.number().int(),
-  version: z.string(),
-  status: z.enum(['ready', 'degraded', 'silent']),
-  reason: z.string().meta({ description: 'Why the replica is not ready. Empty when it is.' }),
-  started_at: z.iso.datetime(),
-  heard_at: z.iso.datetime().meta({ description: 'The latest sign of life, by the clock of the gateway.' }),
-  shards: z.array(z.number().int()).meta({ description: 'The shards of stacks that it runs; only of scheduling.' }),
-});
-const serviceSchema = z.object({
-  name: z.string(),
-  status: z.enum(['up', 'down', 'unknown']),
-  queue: z.string().nullable(),
-  depth: z.number().nullable(),
-  in_flight: z.number().nullable(),
-  consumers: z.number().nullable(),
-  oldest_age_ms: z.number().nullable(),
-  replicas: z.array(replicaSchema).meta({ description: 'Its processes, the earliest start first.' }),
-  unreported: z.number().int().meta({
-    description: 'Consumers that show no sign of life: replicas of a version that does not report.',
-  }),
-});
+  })
+  .meta({ id: 'Info' });
+const replicaSchema = z
+  .object({
+    id: z.string().meta({ description: 'Another one for each start of a process.' }),
+    machine: z.string().meta({ description: 'The host name of the machine or container.' }),
+    pid: z.number().int(),
+    version: z.string(),
+    status: z.enum(['ready', 'degraded', 'silent']),
+    reason: z.string().meta({ description: 'Why the replica is not ready. Empty when it is.' }),
+    started_at: z.iso.datetime(),
+    heard_at: z.iso.datetime().meta({ description: 'The latest sign of life, by the clock of the gateway.' }),
+    shards: z.array(z.number().int()).meta({ description: 'The shards of stacks that it runs; only of scheduling.' }),
+  })
+  .meta({ id: 'Replica' });
+const serviceSchema = z
+  .object({
+    name: z.string(),
+    status: z.enum(['up', 'down', 'unknown']),
+    queue: z.string().nullable(),
+    depth: z.number().nullable(),
+    in_flight: z.number().nullable(),
+    consumers: z.number().nullable(),
+    oldest_age_ms: z.number().nullable(),
+    replicas: z.array(replicaSchema).meta({ description: 'Its processes, the earliest start first.' }),
+    unreported: z.number().int().meta({
+      description: 'Consumers that show no sign of life: replicas of a version that does not report.',
+    }),
+  })
+  .meta({ id: 'Service' });
 
 interface SystemOptions {
   readonly bus: Bus;

@@ -116,7 +116,7 @@ export function executionEndpoints({ ask, newId }: { ask: Ask; newId: () => stri
       summary: 'List the executions of the project, the newest first.',
       query: z.strictObject({
         workflow: z.string().optional(),
-        limit: z.coerce.number().int().min(1).max(1000).default(100),
+        limit: z.int().min(1).max(1000).default(100),
       }),
       answer: z.object({ executions: z.array(executionViewSchema) }),
       handle: ({ request, query: { workflow, limit } }) => {

@@ -1,4 +1,4 @@
-import { on, route } from '@anneal/bus/consume/route.ts';
+import { on, routeMessages } from '@anneal/bus/consume/route.ts';
 import { bmcReported } from '@anneal/contracts/events.ts';
 import { bmcEventsPrefix, bmcEventsUrl } from '@anneal/runtime/secrets/bmc-events.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
@@ -12,7 +12,10 @@ const heard: unknown[] = [];
 beforeEach(async () => {
   context = await createTestContext({ name: 'gateway' });
   heard.length = 0;
-  await context.bus.subscribe([bmcReported.type], route([on(bmcReported, async ({ data }) => void heard.push(data))]));
+  await context.bus.subscribe(
+    [bmcReported.type],
+    routeMessages([on(bmcReported, async ({ data }) => void heard.push(data))]),
+  );
   app = await bmcEventsApp(context);
 });
 afterEach(async () => {

@@ -13,7 +13,7 @@ declare module 'fastify' {
 }
 
 /** The rules that the routes of an API have in common. */
-export interface ServeOptions {
+export interface RouteRules {
   /** The words for wrong input. */
   readonly refuse?: Refuse;
   /** True for an API that refuses a query and a body where a route declares none. Others ignore them. */
@@ -27,7 +27,7 @@ const mayHaveHead = ({ method, answer, stream = false }: RouteFacts): boolean =>
   method === 'GET' && answer !== undefined && stream === false;
 
 /** Registers the routes. */
-export function serveRoutes(scope: FastifyInstance, routes: readonly Route[], options: ServeOptions = {}): void {
+export function serveRoutes(scope: FastifyInstance, routes: readonly Route[], options: RouteRules = {}): void {
   const uploads = routes.filter(({ upload }) => upload === true);
   for (const each of routes) if (each.upload !== true) serve(scope, each, options);
   if (uploads.length === 0) return;
@@ -39,7 +39,7 @@ export function serveRoutes(scope: FastifyInstance, routes: readonly Route[], op
 /** `/hosts/:host` for `/hosts/{host}`. A colon of the address itself is doubled for the router. */
 const routerPath = (path: string): string => path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1');
 
-function serve(scope: FastifyInstance, declared: Route, options: ServeOptions): void {
+function serve(scope: FastifyInstance, declared: Route, options: RouteRules): void {
   const { method, path, limit, handle } = declared;
   const read = inputReader(declared, options);
   const { public: isPublic, hosts, checksHost, audited, signallers, sensitive, exactNumbers } = declared;
@@ -81,7 +81,7 @@ const nothing = z.strictObject({}).nullish();
 
 function inputReader(
   { query, headers, body, upload }: Route,
-  { refuse = refuseAll, isStrict = false }: ServeOptions,
+  { refuse = refuseAll, isStrict = false }: RouteRules,
 ): (request: FastifyRequest) => object {
   const wantedQuery = query ?? (isStrict ? nothing : undefined);
   const wantedBody = upload === true ? undefined : (body ?? (isStrict ? nothing : undefined));

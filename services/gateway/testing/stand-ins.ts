@@ -2,7 +2,7 @@
  * Test services behind the gateway: small programs that answer the same calls on the real bus. They keep just enough
  * state for a client to see the effect of its requests.
  */
-import { answer, on, route, type Route } from '@anneal/bus/consume/route.ts';
+import { answer, on, routeMessages, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import {
   hostAuthenticate,
   hostList,
@@ -536,13 +536,15 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
 
   // The gateway is a provider too, and announces its types.
   const announced = on(providerAnnounced, () => Promise.resolve());
-  const all: [ServiceName, Route[]][] = [
+  const all: [ServiceName, MessageRoute[]][] = [
     ['scheduling', [...scheduling, announced]],
     ['templating', [...templating, announced]],
     ['configuration', configuration],
     ['provisioning', provisioning],
   ];
-  const consumers = await Promise.all(all.map(([name, routes]) => bus.consume(requestsQueue(name), route(routes))));
+  const consumers = await Promise.all(
+    all.map(([name, routes]) => bus.consume(requestsQueue(name), routeMessages(routes))),
+  );
   return {
     compiled,
     sent,

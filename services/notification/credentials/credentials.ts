@@ -6,7 +6,7 @@
  * K3 A credential expires an hour after the deletion of its stack: until then a listener can read the last events.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { answer, type Route } from '@anneal/bus/consume/route.ts';
+import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import {
   credentialAuthenticate,
   credentialCreate,
@@ -185,7 +185,7 @@ export class CredentialStore {
     return { labels, ...(metrics.length > 0 && { names: metrics }) };
   }
 
-  routes(): Route[] {
+  routes(): MessageRoute[] {
     const context = this.#context;
     return [
       answer(context, credentialCreate, async ({ data: { expires_seconds: expiresSeconds, ...data } }) => {

@@ -1,4 +1,4 @@
-import { on, route } from '@anneal/bus/consume/route.ts';
+import { on, routeMessages } from '@anneal/bus/consume/route.ts';
 import { hostEvent, subscriptionEvent, type SubscriptionDroppedData } from '@anneal/contracts/events.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import {
@@ -143,7 +143,7 @@ describe('a listener that falls behind the event log', () => {
     const reports: SubscriptionDroppedData[] = [];
     const watcher = await world.context.bus.subscribe(
       [subscriptionEvent.dropped.type],
-      route([on(subscriptionEvent.dropped, async ({ data }) => void reports.push(data))]),
+      routeMessages([on(subscriptionEvent.dropped, async ({ data }) => void reports.push(data))]),
     );
     atEnd(() => watcher.stop());
     await publishHosts(world);

@@ -1,6 +1,6 @@
 /** Measurements and alarms: connects their stores, their timers, and the questions about them. */
 import { measuringTypesFor } from '@anneal/hot/types/measuring.ts';
-import type { Route } from '@anneal/bus/consume/route.ts';
+import type { MessageRoute } from '@anneal/bus/consume/route.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
@@ -29,7 +29,7 @@ const actionConnections = 8;
 type NotificationSettings = SettingsOf<typeof notificationSettings>;
 
 export interface Measuring {
-  readonly routes: Route[];
+  readonly routes: MessageRoute[];
   /** Counts of what a project has, for its quotas. */
   readonly used: Readonly<Record<'alarms' | 'credentials' | 'series', (project: string) => Promise<number>>>;
   /** Runs the alarms that an event triggers, and ends the credentials of a deleted stack. */

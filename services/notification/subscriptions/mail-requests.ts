@@ -1,5 +1,5 @@
 /** Answers requests to send mail. Only addresses in the domains of the operator receive it, because no other one has agreed. */
-import { answer, type Route } from '@anneal/bus/consume/route.ts';
+import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import { mailSend } from '@anneal/contracts/calls/notification.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
@@ -14,7 +14,7 @@ import { mailPattern } from '../sinks/sink-address.ts';
 type Settings = SettingsOf<typeof notificationSettings>;
 
 /** The routes of mail. A repeat after a crash may send a mail twice; both have the same Message-ID. */
-export const mailRoutes = (context: Pick<ServiceContext, 'bus' | 'mint'>, settings: Settings): Route[] => [
+export const mailRoutes = (context: Pick<ServiceContext, 'bus' | 'mint'>, settings: Settings): MessageRoute[] => [
   answer(context, mailSend, async ({ data }) => {
     const server = mailServerOf(settings);
     if (!server) throw noMailServer();

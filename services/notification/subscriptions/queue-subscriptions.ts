@@ -2,7 +2,7 @@
  * Subscriptions to queues, as in Zaqar: each message of a queue goes to a webhook or by mail. Configuration publishes the messages
  * of such a queue as `queue.message.posted` events, and a subscription to these delivers them, in the order of the queue.
  */
-import { answer, type Route } from '@anneal/bus/consume/route.ts';
+import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import {
   queueSubscriptionCreate,
   queueSubscriptionDelete,
@@ -44,7 +44,7 @@ interface OfQueue {
   readonly queue: string;
 }
 
-export function queueSubscriptionRoutes(options: QueueSubscriptionOptions): Route[] {
+export function queueSubscriptionRoutes(options: QueueSubscriptionOptions): MessageRoute[] {
   const { context, quotas, subscriptions, settings, dispatch, remove } = options;
   const now = (): number => context.now().getTime();
 

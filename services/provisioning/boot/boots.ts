@@ -14,7 +14,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { HostEventData } from '@anneal/contracts/events.ts';
 import type { Death } from '@anneal/bus/port.ts';
-import { on, type Route } from '@anneal/bus/consume/route.ts';
+import { on, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import {
   bootReport,
   eraseModes,
@@ -145,7 +145,7 @@ export class Boots {
   }
 
   /** Handles the first contact of an agent: the machine is up. Ignores hosts without a node, which are not ours. */
-  hostUp(): Route {
+  hostUp(): MessageRoute {
     return on(hostEvent.up, async (message: Envelope<HostEventData>) => {
       const { host_id: id, facts } = message.data;
       const node = await this.#records.ofInstance(id);

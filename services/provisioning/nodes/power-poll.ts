@@ -15,7 +15,7 @@
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { on, route } from '@anneal/bus/consume/route.ts';
+import { on, routeMessages } from '@anneal/bus/consume/route.ts';
 import type { Consumer } from '@anneal/bus/port.ts';
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import { bmcReported } from '@anneal/contracts/events.ts';
@@ -184,7 +184,7 @@ export class PowerPoll {
       const reported = on(bmcReported, async ({ data: { address, event } }) =>
         this.#readSoon(address, originsOf(event)),
       );
-      this.#holds.push(await context.bus.subscribe([bmcReported.type], route([reported])));
+      this.#holds.push(await context.bus.subscribe([bmcReported.type], routeMessages([reported])));
     }
     this.#sweepIn();
     const held = Array.from({ length: slots }, (_, slot) =>

@@ -1,5 +1,5 @@
 /** Answers questions about workflows and executions; forwards those that change an execution to its shard. */
-import { answer, type Route } from '@anneal/bus/consume/route.ts';
+import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
   adHocActionCreate,
@@ -40,9 +40,9 @@ export function workflowRoutes(parts: {
   definitions: WorkflowDefinitions;
   shards: Shards;
   crons: CronTriggers;
-}): Route[] {
+}): MessageRoute[] {
   const { context, collections, crons, definitions, shards } = parts;
-  const forward = (type: string): Route => ({
+  const forward = (type: string): MessageRoute => ({
     type,
     handle: async ({ message }) => {
       const { id } = message.data as { id: string };
@@ -96,7 +96,7 @@ export function workflowRoutes(parts: {
   ];
 }
 
-const cronRoutes = (context: ServiceContext, crons: CronTriggers): Route[] => [
+const cronRoutes = (context: ServiceContext, crons: CronTriggers): MessageRoute[] => [
   answer(context, cronTriggerCreate, ({ id, data }) => crons.create({ ...data, request: id })),
   answer(context, cronTriggerList, async ({ data }) => ({ cron_triggers: await crons.list(data.project) })),
   answer(context, cronTriggerShow, ({ data }) => crons.show(data.project, data.name)),
@@ -106,7 +106,7 @@ const cronRoutes = (context: ServiceContext, crons: CronTriggers): Route[] => [
   }),
 ];
 
-const libraryRoutes = (context: ServiceContext, definitions: WorkflowDefinitions): Route[] => {
+const libraryRoutes = (context: ServiceContext, definitions: WorkflowDefinitions): MessageRoute[] => {
   const { library } = definitions;
   return [
     answer(context, workflowCheck, async ({ data: { project, text, kind } }) => ({

@@ -8,7 +8,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { answer, on, route } from '@anneal/bus/consume/route.ts';
+import { answer, on, routeMessages } from '@anneal/bus/consume/route.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import { hostCreate, hostDelete, hostShow, hostTokenRenew } from '@anneal/contracts/calls/configuration.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
@@ -329,7 +329,7 @@ export class ProvisioningWorld {
     const { context, bus } = this;
     await bus.consume(
       requestsQueue('configuration'),
-      route([
+      routeMessages([
         answer(context, hostCreate, ({ data }) => {
           if (this.hosts.size >= this.mostHosts && !this.hosts.has(data.id)) {
             this.refusedHosts += 1;
@@ -358,7 +358,7 @@ export class ProvisioningWorld {
     );
     await bus.consume(
       replies,
-      route([
+      routeMessages([
         on(resourceResponse, ({ data }) => {
           this.responses.push(data);
           return Promise.resolve();

@@ -42,7 +42,7 @@ class Operations:
         """Find objects of every kind, or of one, by words of their names: at most `limit` of each kind. Kinds that the caller may not list are left out."""
         return self.connection.json("GET", "/objects", query={"find": find, "kind": kind, "limit": limit})
 
-    def act_on_stack(self, stack: str, body: types.ActOnStackBody) -> types.ActOnStackAnswer:
+    def act_on_stack(self, stack: str, body: types.ActOnStackBody) -> types.StackState:
         """Start an action: check, suspend, resume, cancel, rollback, retry, snapshot, restore or abandon."""
         return self.connection.json("POST", f"/stacks/{self.connection.segment(stack)}/actions", body=body)
 
@@ -68,7 +68,7 @@ class Operations:
         *,
         find: str | None = None,
         sort: str | None = None,
-        descending: str | None = None,
+        descending: bool | None = None,
         offset: int | None = None,
         limit: int | None = None,
     ) -> types.ListStacksAnswer:
@@ -81,7 +81,7 @@ class Operations:
         *,
         find: str | None = None,
         sort: str | None = None,
-        descending: str | None = None,
+        descending: bool | None = None,
         offset: int | None = None,
         limit: int | None = None,
         depth: int | None = None,
@@ -94,7 +94,7 @@ class Operations:
         *,
         find: str | None = None,
         sort: str | None = None,
-        descending: str | None = None,
+        descending: bool | None = None,
         offset: int | None = None,
         limit: int | None = None,
     ) -> types.ListNodesAnswer:
@@ -106,7 +106,7 @@ class Operations:
         *,
         find: str | None = None,
         sort: str | None = None,
-        descending: str | None = None,
+        descending: bool | None = None,
         offset: int | None = None,
         limit: int | None = None,
     ) -> types.ListUsersAnswer:
@@ -118,7 +118,7 @@ class Operations:
         *,
         find: str | None = None,
         sort: str | None = None,
-        descending: str | None = None,
+        descending: bool | None = None,
         offset: int | None = None,
         limit: int | None = None,
     ) -> types.ListProjectsAnswer:
@@ -162,7 +162,7 @@ class Operations:
         """List groups that scale, in pages; with all_projects=true, which only operators may use, of all projects."""
         return self.connection.json("GET", "/groups", query={"limit": limit, "marker": marker, "all_projects": all_projects})
 
-    def get_stack_group(self, stack: str, group: str) -> types.StackGroup:
+    def get_stack_group(self, stack: str, group: str) -> types.Group:
         """Read a group that scales: its members, its last requests and their outcomes."""
         return self.connection.json("GET", f"/stacks/{self.connection.segment(stack)}/groups/{self.connection.segment(group)}")
 
@@ -184,7 +184,7 @@ class Operations:
         where: str | None = None,
         find: str | None = None,
         sort: str | None = None,
-        descending: str | None = None,
+        descending: bool | None = None,
         offset: int | None = None,
         limit: int | None = None,
     ) -> types.ListHostsAnswer:
@@ -272,7 +272,7 @@ class Operations:
         *,
         find: str | None = None,
         sort: str | None = None,
-        descending: str | None = None,
+        descending: bool | None = None,
         offset: int | None = None,
         limit: int | None = None,
     ) -> types.ListQueuesAnswer:

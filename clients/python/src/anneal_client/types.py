@@ -8,6 +8,41 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, Union
 
 
+class AlarmAction(TypedDict):
+    on: str
+    target: str
+
+
+class AlarmPending(TypedDict):
+    target: str
+    attempts: int
+    error: str | None
+
+
+class Alarm(TypedDict):
+    id: str
+    name: str
+    project: str
+    # The type of the resource.
+    type: str
+    stack_id: str
+    stack_name: str
+    resource_name: str
+    description: str
+    enabled: bool
+    severity: str
+    repeat_actions: bool
+    state: Literal["ok", "alarm", "insufficient data"]
+    state_reason: str
+    state_at: str
+    rule: Any
+    # Targets by state; `value` for the targets that get each value. Signatures are left out.
+    actions: list[AlarmAction]
+    # Actions that are not delivered yet.
+    pending: list[AlarmPending]
+    created_at: str
+
+
 class Condition(TypedDict):
     type: str
     status: Literal["True", "False", "Unknown"]
@@ -75,6 +110,62 @@ class Context(TypedDict):
     changed_at: str | None
     # When its configs had run; null while they run.
     settled_at: str | None
+
+
+class CredentialStack(TypedDict):
+    id: str
+    name: str
+
+
+class Credential(TypedDict):
+    id: str
+    name: str
+    project: str
+    can: list[Literal["metrics.post", "events.read", "hooks.complete"]]
+    stack: CredentialStack
+    # Path of a group below the stack, which measurements get as label.
+    group: str | None
+    # Names that it may post; empty for all.
+    metrics: list[str]
+    status: Literal["active", "disabled", "expired"]
+    created_at: str
+    expires_at: str | None
+
+
+class CronTrigger(TypedDict):
+    id: str
+    name: str
+    project: str
+    workflow: str
+    input: Any
+    # `env` and `task_name` of each execution.
+    params: Any
+    # Expression of cron with five fields, in UTC.
+    pattern: str | None
+    workflow_id: str
+    # Null when it starts nothing more.
+    next_execution_time: str | None
+    # Null: no limit.
+    remaining_executions: int | None
+    # The id of the resource of a stack that made it; null for one that a client made.
+    resource: str | None
+    created_at: str
+    updated_at: str
+
+
+class DeadLetterHistory(TypedDict):
+    at: str
+    error: str
+
+
+class DeadLetter(TypedDict):
+    id: str
+    queue: str
+    died_at: str
+    attempts: float
+    failure: Failure
+    history: list[DeadLetterHistory]
+    message: NotRequired[Any]
 
 
 class DeliveryAttempt(TypedDict):
@@ -160,11 +251,92 @@ class Error(TypedDict):
     error: ErrorError
 
 
+class Event(TypedDict):
+    specversion: Literal["1.0"]
+    # UUIDv7, or an id derived from the content where a repeat must have the same id.
+    id: str
+    type: str
+    # The service (and replica) that sent it, e.g. `anneal/scheduling`.
+    source: str
+    # The object of the message, e.g. a stack id. Events are ordered per subject.
+    subject: NotRequired[str]
+    time: str
+    datacontenttype: NotRequired[Literal["application/json"]]
+    data: NotRequired[Any]
+    # Claim check: the content hash of `data` in the store, when it was too large to travel.
+    dataref: NotRequired[str]
+    # The same id on all messages that follow from one request from outside.
+    correlationid: str
+    # The id of the message that caused this one; in a reply, the id of the question.
+    causationid: NotRequired[str]
+    # W3C trace context.
+    traceparent: NotRequired[str]
+    project: NotRequired[str]
+    # The queue on which the sender awaits the answer.
+    replyto: NotRequired[str]
+    # How long the sender of a question waits for the answer, in milliseconds.
+    answerwithin: NotRequired[int]
+
+
 class EventGap(TypedDict):
     # The event that is not in the log any more.
     after: str
     # Time of the oldest event of the project in the log; null when the log has none.
     oldest: str | None
+
+
+class ExecutionParent(TypedDict):
+    execution_id: str
+    task: str
+
+
+class ExecutionStartedBy(TypedDict):
+    kind: Literal["user", "host", "policy", "alarm", "schedule", "workflow", "hook", "system"]
+    # Empty when the actor has no id.
+    id: str
+    name: str
+
+
+class Execution(TypedDict):
+    id: str
+    workflow: str
+    project: str
+    state: Literal["RUNNING", "PAUSED", "SUCCESS", "ERROR", "CANCELLED"]
+    reason: str | None
+    description: str
+    input: Any
+    output: Any
+    # The global values that its tasks have published.
+    globals: NotRequired[Any]
+    # The execution that the tree of sub-workflows began with.
+    root: str
+    parent: ExecutionParent | None
+    stack: CredentialStack | None
+    started_by: ExecutionStartedBy
+    created_at: str
+    updated_at: str
+    finished_at: str | None
+
+
+class ExecutionTaskItems(TypedDict):
+    total: int
+    ended: int
+
+
+class ExecutionTask(TypedDict):
+    id: str
+    name: str
+    state: Literal["WAITING", "IDLE", "DELAYED", "RUNNING", "SUCCESS", "ERROR", "CANCELLED", "SKIPPED"]
+    reason: str | None
+    # The action or workflow that it calls.
+    calls: str
+    attempt: int
+    items: ExecutionTaskItems
+    result: Any
+    published: Any
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
 
 
 class Failure(TypedDict):
@@ -175,6 +347,94 @@ class Failure(TypedDict):
     mistakes: NotRequired[list[Mistake]]
     # Facts for programs: host, config, exit status, tail of standard error, … The sender limits their size.
     details: NotRequired[dict[str, Any]]
+
+
+class GroupDeciding(TypedDict):
+    id: str
+    token: str
+    since: str
+    deadline: str
+    before: int
+    after: int
+    leaving: list[str]
+    candidates: list[str]
+
+
+class GroupRefresh(TypedDict):
+    id: str
+    state: Literal["running", "waiting", "completed", "failed", "cancelled"]
+    total: int
+    done: int
+    batch: int
+    checkpoints: list[int]
+    since: str
+
+
+class GroupMember(TypedDict):
+    name: str
+    resource_id: str | None
+    status: str
+    protected: bool
+    lost_since: str | None
+    # Its host is silent, or its node has a fault.
+    lost_reason: NotRequired[str | None]
+    created_at: str | None
+    servers: list[Any]
+
+
+class GroupWarmPoolUnfilled(TypedDict):
+    since: str
+    reason: str
+
+
+class GroupWarmPool(TypedDict):
+    # As the template says.
+    size: int
+    members: list[GroupMember]
+    # Why the group does not fill it, as when a quota refuses the members; absent: it does.
+    unfilled: NotRequired[GroupWarmPoolUnfilled]
+
+
+class GroupOutcome(TypedDict):
+    # The id of the request; events of the scaling have it, too.
+    id: str
+    at: str
+    # The name of the group in its stack.
+    group: str
+    policy: str | None
+    reason: Literal["signal", "alarm", "schedule", "update", "replacement", "refresh", "request"]
+    # `deciding`: a listener of the hook `deciding` decides; an event reports its decision.
+    result: Literal["applied", "refused", "deciding"]
+    # The number of members at the time of the request.
+    before: int
+    # The number of members that the request leads to.
+    after: int
+    refusal: Literal["busy", "failed", "suspended", "deciding", "cooldown", "paused", "warming", "limit", "unchanged", "protected", "quota", "vetoed", "invalid", "missing"] | None
+    # One sentence: what happened and why.
+    message: str
+    # Seconds after which the same request may succeed; null when this is not known.
+    retry_after: float | None
+
+
+class Group(TypedDict):
+    # The group's own stack.
+    stack_id: str
+    stack_name: str
+    name: str
+    type: str
+    status: str
+    size: int
+    min_size: int | None
+    max_size: int | None
+    paused: Literal["none", "out", "in", "both"]
+    cooldown_until: str | None
+    deciding: GroupDeciding | None
+    refresh: GroupRefresh | None
+    members: list[GroupMember]
+    # The members that are complete and wait out of service; absent without a pool.
+    warm_pool: NotRequired[GroupWarmPool]
+    # The latest requests, the newest first; at most 20.
+    outcomes: list[GroupOutcome]
 
 
 class HostServer(TypedDict):
@@ -232,6 +492,18 @@ class Host(TypedDict):
     conditions: list[Condition]
 
 
+class InfoLimits(TypedDict):
+    # The largest body of a request: a template with its files, as JSON. ANNEAL_GATEWAY_BODY_LIMIT sets it. Uploads of images have a limit of their own.
+    body_bytes: int
+
+
+class Info(TypedDict):
+    name: str
+    version: str
+    links: dict[str, str]
+    limits: InfoLimits
+
+
 class Mistake(TypedDict):
     code: str
     message: str
@@ -244,13 +516,6 @@ class Mistake(TypedDict):
     nearest: NotRequired[str]
 
 
-class OccasionActor(TypedDict):
-    kind: Literal["user", "host", "policy", "alarm", "schedule", "workflow", "hook", "system"]
-    # Empty when the actor has no id.
-    id: str
-    name: str
-
-
 class OccasionCause(TypedDict):
     kind: Literal["request", "signal", "alarm", "schedule", "update", "replacement", "rollback", "timer", "failure", "system"]
     # The id of the request or event that began it.
@@ -259,7 +524,7 @@ class OccasionCause(TypedDict):
 
 
 class Occasion(TypedDict):
-    actor: OccasionActor
+    actor: ExecutionStartedBy
     cause: OccasionCause
     # The id of the user, when it acts with the role admin. Needed to change users, roles and projects.
     operator: NotRequired[str]
@@ -284,6 +549,138 @@ class Project(TypedDict):
     is_domain: bool
     options: ProjectOptions
     links: ProjectLinks
+
+
+class Queue(TypedDict):
+    name: str
+    kind: Literal["service", "host", "user"]
+    depth: float
+    in_flight: float
+    consumers: float | None
+    oldest_age_ms: float | None
+    host_id: str | None
+    # All messages so far. Null for the queue of a service.
+    received: float | None
+
+
+class Quota(TypedDict):
+    name: Literal["stacks", "resources", "stack_bytes", "hosts", "queues", "subscriptions", "alarms", "credentials", "series"]
+    limit: int
+    # The limit of a project without a quota of its own.
+    default: int
+    used: int
+
+
+class Replica(TypedDict):
+    # Another one for each start of a process.
+    id: str
+    # The host name of the machine or container.
+    machine: str
+    pid: int
+    version: str
+    status: Literal["ready", "degraded", "silent"]
+    # Why the replica is not ready. Empty when it is.
+    reason: str
+    started_at: str
+    # The latest sign of life, by the clock of the gateway.
+    heard_at: str
+    # The shards of stacks that it runs; only of scheduling.
+    shards: list[int]
+
+
+class ResourceLink(TypedDict):
+    href: str
+    rel: str
+
+
+class ResourceHook(TypedDict):
+    name: str
+    since: str
+    kind: Literal["hook", "lifecycle"]
+    deadline: str | None
+
+
+class ResourceDrift(TypedDict):
+    property: str
+    expected: Any
+    actual: Any
+
+
+class Resource(TypedDict):
+    # Without fractions of a second.
+    updated_time: str
+    # Without fractions of a second.
+    creation_time: str
+    logical_resource_id: str
+    resource_name: str
+    physical_resource_id: str
+    # Action and status: `CREATE_COMPLETE`.
+    resource_status: str
+    resource_status_reason: str
+    resource_type: str
+    links: list[ResourceLink]
+    required_by: list[str]
+    parent_resource: NotRequired[str]
+    started_at: str | None
+    finished_at: str | None
+    failure: NotRequired[Failure | None]
+    description: NotRequired[str]
+    attributes: NotRequired[dict[str, Any]]
+    # The hook where it waits for an operator or another system.
+    hook: NotRequired[ResourceHook]
+    conditions: NotRequired[list[Condition]]
+    # Differences from the applied properties that the last check found.
+    drift: NotRequired[list[ResourceDrift]]
+    path: NotRequired[str]
+
+
+class ResourceFailure(TypedDict):
+    resource: str
+    type: str
+    failure: Failure
+
+
+class Service(TypedDict):
+    name: str
+    status: Literal["up", "down", "unknown"]
+    queue: str | None
+    depth: float | None
+    in_flight: float | None
+    consumers: float | None
+    oldest_age_ms: float | None
+    # Its processes, the earliest start first.
+    replicas: list[Replica]
+    # Consumers that show no sign of life: replicas of a version that does not report.
+    unreported: int
+
+
+class Stack(TypedDict):
+    id: str
+    links: list[ResourceLink]
+    stack_name: str
+    description: str
+    # Action and status: `CREATE_COMPLETE`.
+    stack_status: str
+    stack_status_reason: str
+    # Without fractions of a second.
+    creation_time: str
+    updated_time: str | None
+    deletion_time: str | None
+    stack_owner: str
+    parent: str | None
+    stack_user_project_id: str
+    tags: list[str] | None
+    # In a list over all projects.
+    project: NotRequired[str]
+
+
+class StackState(TypedDict):
+    id: str
+    name: str
+    action: str
+    status: str
+    reason: str
+    traversal: str
 
 
 class SubscriptionOutage(TypedDict):
@@ -362,47 +759,27 @@ class User(TypedDict):
     links: ProjectLinks
 
 
-class InfoLimits(TypedDict):
-    # The largest body of a request: a template with its files, as JSON. ANNEAL_GATEWAY_BODY_LIMIT sets it. Uploads of images have a limit of their own.
-    body_bytes: int
-
-
-class Info(TypedDict):
+class WorkflowInput(TypedDict):
     name: str
-    version: str
-    links: dict[str, str]
-    limits: InfoLimits
+    required: bool
+    default: Any
 
 
-class ServiceReplica(TypedDict):
-    # Another one for each start of a process.
+class Workflow(TypedDict):
     id: str
-    # The host name of the machine or container.
-    machine: str
-    pid: int
-    version: str
-    status: Literal["ready", "degraded", "silent"]
-    # Why the replica is not ready. Empty when it is.
-    reason: str
-    started_at: str
-    # The latest sign of life, by the clock of the gateway.
-    heard_at: str
-    # The shards of stacks that it runs; only of scheduling.
-    shards: list[int]
-
-
-class Service(TypedDict):
     name: str
-    status: Literal["up", "down", "unknown"]
-    queue: str | None
-    depth: float | None
-    in_flight: float | None
-    consumers: float | None
-    oldest_age_ms: float | None
-    # Its processes, the earliest start first.
-    replicas: list[ServiceReplica]
-    # Consumers that show no sign of life: replicas of a version that does not report.
-    unreported: int
+    project: str
+    description: str
+    type: Literal["direct", "reverse"]
+    tags: list[str]
+    input: list[WorkflowInput]
+    tasks: list[str]
+    # The text; empty for the workflow of a resource.
+    definition: str
+    # The id of the resource of a stack that made it; null for one that a client made.
+    resource: str | None
+    created_at: str
+    updated_at: str
 
 
 class ListServicesAnswer(TypedDict):
@@ -493,18 +870,12 @@ class ListObjectsAnswer(TypedDict):
     unavailable: list[Literal["stack", "group", "host", "node", "queue", "image", "workflow", "schedule", "subscription", "project", "user"]]
 
 
-class ListStackFailuresAnswerFailure(TypedDict):
-    resource: str
-    type: str
-    failure: Failure
-
-
 class ListStackFailuresAnswer(TypedDict):
-    failures: list[ListStackFailuresAnswerFailure]
+    failures: list[ResourceFailure]
 
 
 class ListStacksAnswer(TypedDict):
-    stacks: list[Any]
+    stacks: list[Stack]
     # With a page: how many rows the list has.
     total: NotRequired[int]
     # With a page: how many of them have the words.
@@ -512,7 +883,7 @@ class ListStacksAnswer(TypedDict):
 
 
 class ListStackResourcesAnswer(TypedDict):
-    resources: list[Any]
+    resources: list[Resource]
     # With a page: how many rows the list has.
     total: NotRequired[int]
     # With a page: how many of them have the words.
@@ -607,43 +978,12 @@ class StackRevision(TypedDict):
     contents: StackRevisionContents
 
 
-class GroupRefresh(TypedDict):
-    id: str
-    state: Literal["running", "waiting", "completed", "failed", "cancelled"]
-    total: int
-    done: int
-    batch: int
-    checkpoints: list[int]
-    since: str
-
-
-class GroupRoot(TypedDict):
+class ListGroupsAnswerGroupRoot(TypedDict):
     stack_id: str
     stack_name: str
 
 
-class GroupOutcome(TypedDict):
-    # The id of the request; events of the scaling have it, too.
-    id: str
-    at: str
-    # The name of the group in its stack.
-    group: str
-    policy: str | None
-    reason: Literal["signal", "alarm", "schedule", "update", "replacement", "refresh", "request"]
-    # `deciding`: a listener of the hook `deciding` decides; an event reports its decision.
-    result: Literal["applied", "refused", "deciding"]
-    # The number of members at the time of the request.
-    before: int
-    # The number of members that the request leads to.
-    after: int
-    refusal: Literal["busy", "failed", "suspended", "deciding", "cooldown", "paused", "warming", "limit", "unchanged", "protected", "quota", "vetoed", "invalid", "missing"] | None
-    # One sentence: what happened and why.
-    message: str
-    # Seconds after which the same request may succeed; null when this is not known.
-    retry_after: float | None
-
-
-class Group(TypedDict):
+class ListGroupsAnswerGroup(TypedDict):
     # The group's own stack.
     stack_id: str
     name: str
@@ -655,7 +995,7 @@ class Group(TypedDict):
     refresh: GroupRefresh | None
     project: str
     # The stack that an operator created. Null while its deletion is not complete.
-    root: GroupRoot | None
+    root: ListGroupsAnswerGroupRoot | None
     # The path of the group in the root stack: `tier/workers`.
     path: str
     # Members. While the size changes: those before the change.
@@ -677,64 +1017,7 @@ class Group(TypedDict):
 
 
 class ListGroupsAnswer(TypedDict):
-    groups: list[Group]
-
-
-class StackGroupDeciding(TypedDict):
-    id: str
-    token: str
-    since: str
-    deadline: str
-    before: int
-    after: int
-    leaving: list[str]
-    candidates: list[str]
-
-
-class StackGroupMember(TypedDict):
-    name: str
-    resource_id: str | None
-    status: str
-    protected: bool
-    lost_since: str | None
-    # Its host is silent, or its node has a fault.
-    lost_reason: NotRequired[str | None]
-    created_at: str | None
-    servers: list[Any]
-
-
-class StackGroupWarmPoolUnfilled(TypedDict):
-    since: str
-    reason: str
-
-
-class StackGroupWarmPool(TypedDict):
-    # As the template says.
-    size: int
-    members: list[StackGroupMember]
-    # Why the group does not fill it, as when a quota refuses the members; absent: it does.
-    unfilled: NotRequired[StackGroupWarmPoolUnfilled]
-
-
-class StackGroup(TypedDict):
-    # The group's own stack.
-    stack_id: str
-    stack_name: str
-    name: str
-    type: str
-    status: str
-    size: int
-    min_size: int | None
-    max_size: int | None
-    paused: Literal["none", "out", "in", "both"]
-    cooldown_until: str | None
-    deciding: StackGroupDeciding | None
-    refresh: GroupRefresh | None
-    members: list[StackGroupMember]
-    # The members that are complete and wait out of service; absent without a pool.
-    warm_pool: NotRequired[StackGroupWarmPool]
-    # The latest requests, the newest first; at most 20.
-    outcomes: list[GroupOutcome]
+    groups: list[ListGroupsAnswerGroup]
 
 
 class ListHostsAnswer(TypedDict):
@@ -756,18 +1039,6 @@ class ListContextsAnswer(TypedDict):
 
 class ListDeploymentsAnswer(TypedDict):
     deployments: list[Deployment]
-
-
-class Queue(TypedDict):
-    name: str
-    kind: Literal["service", "host", "user"]
-    depth: float
-    in_flight: float
-    consumers: float | None
-    oldest_age_ms: float | None
-    host_id: str | None
-    # All messages so far. Null for the queue of a service.
-    received: float | None
 
 
 class ListQueuesAnswer(TypedDict):
@@ -818,41 +1089,6 @@ class AggregateMeasurementsAnswer(TypedDict):
     results: list[Result]
 
 
-class AlarmAction(TypedDict):
-    on: str
-    target: str
-
-
-class AlarmPending(TypedDict):
-    target: str
-    attempts: int
-    error: str | None
-
-
-class Alarm(TypedDict):
-    id: str
-    name: str
-    project: str
-    # The type of the resource.
-    type: str
-    stack_id: str
-    stack_name: str
-    resource_name: str
-    description: str
-    enabled: bool
-    severity: str
-    repeat_actions: bool
-    state: Literal["ok", "alarm", "insufficient data"]
-    state_reason: str
-    state_at: str
-    rule: Any
-    # Targets by state; `value` for the targets that get each value. Signatures are left out.
-    actions: list[AlarmAction]
-    # Actions that are not delivered yet.
-    pending: list[AlarmPending]
-    created_at: str
-
-
 class ListAlarmsAnswer(TypedDict):
     alarms: list[Alarm]
 
@@ -890,26 +1126,6 @@ class AlarmHistory(TypedDict):
     history: list[AlarmHistoryHistory]
 
 
-class CredentialStack(TypedDict):
-    id: str
-    name: str
-
-
-class Credential(TypedDict):
-    id: str
-    name: str
-    project: str
-    can: list[Literal["metrics.post", "events.read", "hooks.complete"]]
-    stack: CredentialStack
-    # Path of a group below the stack, which measurements get as label.
-    group: str | None
-    # Names that it may post; empty for all.
-    metrics: list[str]
-    status: Literal["active", "disabled", "expired"]
-    created_at: str
-    expires_at: str | None
-
-
 class ListCredentialsAnswer(TypedDict):
     credentials: list[Credential]
 
@@ -939,62 +1155,12 @@ class ListImagesAnswer(TypedDict):
     images: list[Image]
 
 
-class ProjectQuotaQuota(TypedDict):
-    name: Literal["stacks", "resources", "stack_bytes", "hosts", "queues", "subscriptions", "alarms", "credentials", "series"]
-    limit: int
-    # The limit of a project without a quota of its own.
-    default: int
-    used: int
-
-
 class ProjectQuota(TypedDict):
-    quotas: list[ProjectQuotaQuota]
-
-
-class DeadLetterHistory(TypedDict):
-    at: str
-    error: str
-
-
-class DeadLetter(TypedDict):
-    id: str
-    queue: str
-    died_at: str
-    attempts: float
-    failure: Failure
-    history: list[DeadLetterHistory]
-    message: NotRequired[Any]
+    quotas: list[Quota]
 
 
 class ListDeadLettersAnswer(TypedDict):
     dead_letters: list[DeadLetter]
-
-
-class Event(TypedDict):
-    specversion: Literal["1.0"]
-    # UUIDv7, or an id derived from the content where a repeat must have the same id.
-    id: str
-    type: str
-    # The service (and replica) that sent it, e.g. `anneal/scheduling`.
-    source: str
-    # The object of the message, e.g. a stack id. Events are ordered per subject.
-    subject: NotRequired[str]
-    time: str
-    datacontenttype: NotRequired[Literal["application/json"]]
-    data: NotRequired[Any]
-    # Claim check: the content hash of `data` in the store, when it was too large to travel.
-    dataref: NotRequired[str]
-    # The same id on all messages that follow from one request from outside.
-    correlationid: str
-    # The id of the message that caused this one; in a reply, the id of the question.
-    causationid: NotRequired[str]
-    # W3C trace context.
-    traceparent: NotRequired[str]
-    project: NotRequired[str]
-    # The queue on which the sender awaits the answer.
-    replyto: NotRequired[str]
-    # How long the sender of a question waits for the answer, in milliseconds.
-    answerwithin: NotRequired[int]
 
 
 class ListEventsAnswer(TypedDict):
@@ -1031,112 +1197,21 @@ class ListSubscriptionDeliveriesAnswer(TypedDict):
     deliveries: list[Delivery]
 
 
-class WorkflowInput(TypedDict):
-    name: str
-    required: bool
-    default: Any
-
-
-class Workflow(TypedDict):
-    id: str
-    name: str
-    project: str
-    description: str
-    type: Literal["direct", "reverse"]
-    tags: list[str]
-    input: list[WorkflowInput]
-    tasks: list[str]
-    # The text; empty for the workflow of a resource.
-    definition: str
-    # The id of the resource of a stack that made it; null for one that a client made.
-    resource: str | None
-    created_at: str
-    updated_at: str
-
-
 class ListWorkflowsAnswer(TypedDict):
     workflows: list[Workflow]
-
-
-class CronTrigger(TypedDict):
-    id: str
-    name: str
-    project: str
-    workflow: str
-    input: Any
-    # `env` and `task_name` of each execution.
-    params: Any
-    # Expression of cron with five fields, in UTC.
-    pattern: str | None
-    workflow_id: str
-    # Null when it starts nothing more.
-    next_execution_time: str | None
-    # Null: no limit.
-    remaining_executions: int | None
-    # The id of the resource of a stack that made it; null for one that a client made.
-    resource: str | None
-    created_at: str
-    updated_at: str
 
 
 class ListCronTriggersAnswer(TypedDict):
     cron_triggers: list[CronTrigger]
 
 
-class ExecutionParent(TypedDict):
-    execution_id: str
-    task: str
-
-
-class Execution(TypedDict):
-    id: str
-    workflow: str
-    project: str
-    state: Literal["RUNNING", "PAUSED", "SUCCESS", "ERROR", "CANCELLED"]
-    reason: str | None
-    description: str
-    input: Any
-    output: Any
-    # The global values that its tasks have published.
-    globals: NotRequired[Any]
-    # The execution that the tree of sub-workflows began with.
-    root: str
-    parent: ExecutionParent | None
-    stack: CredentialStack | None
-    started_by: OccasionActor
-    created_at: str
-    updated_at: str
-    finished_at: str | None
-
-
 class ListExecutionsAnswer(TypedDict):
     executions: list[Execution]
 
 
-class TaskItems(TypedDict):
-    total: int
-    ended: int
-
-
-class Task(TypedDict):
-    id: str
-    name: str
-    state: Literal["WAITING", "IDLE", "DELAYED", "RUNNING", "SUCCESS", "ERROR", "CANCELLED", "SKIPPED"]
-    reason: str | None
-    # The action or workflow that it calls.
-    calls: str
-    attempt: int
-    items: TaskItems
-    result: Any
-    published: Any
-    created_at: str
-    started_at: str | None
-    finished_at: str | None
-
-
 class GetExecutionAnswer(TypedDict):
     execution: Execution
-    tasks: list[Task]
+    tasks: list[ExecutionTask]
 
 
 class ActOnStackBodyCheck(TypedDict):
@@ -1180,15 +1255,6 @@ class ActOnStackBodyAbandon(TypedDict):
 
 
 ActOnStackBody: TypeAlias = Union[ActOnStackBodyCheck, ActOnStackBodySuspend, ActOnStackBodyResume, ActOnStackBodyCancel, ActOnStackBodyRollback, ActOnStackBodyRetry, ActOnStackBodySnapshot, ActOnStackBodyRestore, ActOnStackBodyAbandon]
-
-
-class ActOnStackAnswer(TypedDict):
-    id: str
-    name: str
-    action: str
-    status: str
-    reason: str
-    traversal: str
 
 
 class ActOnResourceBodyMark(TypedDict):
@@ -1244,7 +1310,7 @@ class ImportStackBody(TypedDict):
     dry_run: NotRequired[bool]
 
 
-class Resource(TypedDict):
+class ImportStackAnswerResource(TypedDict):
     # The path of the resource, such as `group/0/server`.
     resource: str
     type: str
@@ -1259,7 +1325,7 @@ class Resource(TypedDict):
 
 class ImportStackAnswer(TypedDict):
     name: str
-    resources: list[Resource]
+    resources: list[ImportStackAnswerResource]
     warnings: list[str]
     # Only in the answer to a dry run.
     mistakes: list[Mistake]

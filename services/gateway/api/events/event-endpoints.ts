@@ -49,6 +49,7 @@ const filtersSchema = z
     }
   })
   .pipe(z.array(jsonObject).max(100));
+const eventSchema = envelopeSchema.meta({ id: 'Event' });
 const streamQuery = z.strictObject({
   after: z.string().optional(),
   types: list.optional(),
@@ -62,7 +63,7 @@ const querySchema = streamQuery
     before: z.string().optional().meta({
       description: 'The id of an event: the page has the newest events before it. Not with `after`, nor for a stream.',
     }),
-    limit: z.coerce.number().int().min(1).max(1000).default(100),
+    limit: z.int().min(1).max(1000).default(100),
   })
   .refine(({ after, before }) => after === undefined || before === undefined, {
     path: ['before'],
@@ -152,7 +153,7 @@ const listEndpoint = (options: EventEndpointOptions, { page, startOf, follow }: 
     query: querySchema,
     stream: true,
     answer: z.object({
-      events: z.array(envelopeSchema),
+      events: z.array(eventSchema),
       cursor: z.string().optional(),
       gap: eventGapSchema.optional(),
     }),

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { answer, route } from '@anneal/bus/consume/route.ts';
+import { answer, routeMessages } from '@anneal/bus/consume/route.ts';
 import type { Consumer } from '@anneal/bus/port.ts';
 import { eventLog } from '@anneal/contracts/calls/notification.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   const { context } = gateway;
   notification = await context.bus.consume(
     requestsQueue('notification'),
-    route([
+    routeMessages([
       answer(context, eventLog, async ({ data: { after, limit, ...filter } }) => {
         filters.push(filter);
         // These events are all of hosts.

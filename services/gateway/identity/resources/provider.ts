@@ -3,7 +3,7 @@
  * `operator.ts`.
  */
 import { openProperties } from '@anneal/runtime/secrets/open.ts';
-import type { Route } from '@anneal/bus/consume/route.ts';
+import type { MessageRoute } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ResourceAction, ResourceUpdate } from '@anneal/contracts/resource.ts';
@@ -37,7 +37,7 @@ const kinds: Readonly<Record<string, IdentityKind>> = {
 };
 
 export interface IdentityResources {
-  readonly routes: Route[];
+  readonly routes: MessageRoute[];
   announce(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { answer, route } from '@anneal/bus/consume/route.ts';
+import { answer, routeMessages } from '@anneal/bus/consume/route.ts';
 import { alarmHistory, alarmList, alarmSeries, alarmSet, alarmShow } from '@anneal/contracts/calls/alarms.ts';
 import { metricPost } from '@anneal/contracts/calls/measuring.ts';
 import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
@@ -54,7 +54,7 @@ async function startAlarms(environment: Record<string, string> = quick): Promise
   Object.assign(world, { signals: [], changes: [], answers: [], refuse: undefined });
   const scheduling = await bus.consume(
     requestsQueue('scheduling'),
-    route([
+    routeMessages([
       answer(world.context, stackSignal, async (message) => {
         if (world.refuse) throw world.refuse;
         const { resource, signal } = message.data;

@@ -1,12 +1,12 @@
 /** Answers the questions about alarms. */
-import { answer, type Route } from '@anneal/bus/consume/route.ts';
+import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import { alarmHistory, alarmList, alarmSeries, alarmSet, alarmShow } from '@anneal/contracts/calls/alarms.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { viewOfAlarm } from './alarm.ts';
 import type { Alarms } from './alarms.ts';
 import { compareNumbers } from './rules/filter.ts';
 
-export function alarmRoutes(context: ServiceContext, alarms: Alarms): Route[] {
+export function alarmRoutes(context: ServiceContext, alarms: Alarms): MessageRoute[] {
   return [
     answer(context, alarmList, async ({ data: { project, stack, state } }) => {
       const found = await alarms.documents.find({ where: { project }, orderBy: ['created_at'] });

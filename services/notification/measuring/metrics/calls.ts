@@ -1,6 +1,6 @@
 /** Answers the questions about measurements. */
 import { hash } from 'node:crypto';
-import { answer, type Route } from '@anneal/bus/consume/route.ts';
+import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Posted } from '../../credentials/credentials.ts';
 import { metricList, metricPost, metricQuery, type Labels } from '@anneal/contracts/calls/measuring.ts';
@@ -30,7 +30,7 @@ export interface MetricCallOptions {
   readonly credential: (project: string, id: string) => Promise<Posted>;
 }
 
-export function metricRoutes(options: MetricCallOptions): Route[] {
+export function metricRoutes(options: MetricCallOptions): MessageRoute[] {
   const { context, measurements } = options;
   return [
     answer(context, metricPost, ({ data }) => post(options, data)),
