@@ -1,27 +1,20 @@
 /** Actions in Mistral's API: those of the catalogue, and the ad hoc actions of the project. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
 import {
   adHocActionCreate,
   adHocActionDelete,
   adHocActionList,
-  workflowCheck,
   type AdHocActionView,
 } from '@anneal/contracts/calls/workflow.ts';
 import { workflowActions, type ActionDefinition } from '@anneal/hot/workflow/action-catalogue.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parseField, type QueryValues } from '../http/input.ts';
-import { described } from '../http/document.ts';
+import { route, type Route } from '../http/route.ts';
 import { projectOf } from '../identity/caller.ts';
-import { describedList, readListQuery } from './list.ts';
-import { definitionPlaceSchema, definitionTextOf } from './texts.ts';
+import { mistralList, mistralPage } from './list.ts';
+import { checkRoute, definitionsInput } from './texts.ts';
 import { inputTexts, mistralTime } from './views.ts';
-
-interface ActionPath {
-  Params: { action: string };
-}
 
 const actionSchema = z
   .object({
@@ -41,15 +34,6 @@ const actionSchema = z
 type ActionBody = z.output<typeof actionSchema>;
 
 const many = z.object({ actions: z.array(actionSchema) });
-const stores = { query: definitionPlaceSchema, body: z.string(), bodyType: 'text/plain' };
-/** The description of a check of a text. */
-export const checksText = (what: 'workflows' | 'actions') =>
-  described({
-    summary: `Name every mistake in a text of ${what}, and store nothing.`,
-    body: z.string(),
-    bodyType: 'text/plain',
-    answer: z.object({ valid: z.boolean(), error: z.string().nullable() }),
-  });
 
 /** An action of the catalogue. Its name is its id. */
 const systemBody = ({ name, description, inputs, result }: ActionDefinition): ActionBody => ({
@@ -80,86 +64,93 @@ const adHocBody = (view: AdHocActionView): ActionBody => ({
   updated_at: mistralTime(view.updated_at),
 });
 
-/** Registers the routes of actions. */
-export function actionDefinitionRoutes(scope: FastifyInstance, ask: Ask): void {
-  const store = async (request: FastifyRequest, replace: boolean) => {
-    parseField(definitionPlaceSchema, request.query, 'The query');
-    const project = projectOf(request);
-    const data = { project, text: definitionTextOf(request, 'actions'), replace };
-    return { actions: (await ask('scheduling', adHocActionCreate, { project, data })).actions.map(adHocBody) };
-  };
+/** The routes of actions. */
+export function actionDefinitionRoutes(ask: Ask): Route[] {
   const all = async (request: FastifyRequest): Promise<ActionBody[]> => {
     const project = projectOf(request);
     const { actions } = await ask('scheduling', adHocActionList, { project, data: { project } });
     return [...workflowActions.map(systemBody), ...actions.map(adHocBody)];
   };
-  const find = async (request: FastifyRequest, action: string): Promise<ActionBody> => {
+  const find: FindAction = async (request, action) => {
     const found = (await all(request)).find(({ id, name }) => name === action || id === action);
     if (!found) throw new AnnealError('NotFound', `The action ${action} does not exist in this project.`);
     return found;
   };
-  const creates = described({ summary: 'Store the ad hoc actions of a text.', ...stores, answer: many, status: 201 });
-  scope.post('/v2/actions', creates, async (request, reply) => reply.code(201).send(await store(request, false)));
-  const replaces = described({
-    summary: 'Store the ad hoc actions of a text, and replace those that exist.',
-    ...stores,
-    answer: many,
-  });
-  scope.put('/v2/actions', replaces, (request) => store(request, true));
-  const changes = described({
-    summary: 'Replace an ad hoc action by the one of this name in a text.',
-    ...stores,
-    answer: many,
-  });
-  scope.put<ActionPath>('/v2/actions/:action', changes, async (request) => {
-    const before = await find(request, request.params.action);
-    const { actions } = await store(request, true);
-    if (actions.some(({ name }) => name === before.name)) return { actions };
-    const name = JSON.stringify(before.name);
-    throw new AnnealError('InvalidRequest', `The text replaces other actions than ${name}; it must have this name.`);
-  });
-  const lists = describedList(
-    'List the actions of the catalogue, and the ad hoc actions of the project.',
-    'actions',
-    actionSchema,
-  );
-  scope.get('/v2/actions', lists, async (request) => {
-    const apply = readListQuery(request.query as QueryValues, actionSchema);
-    return { actions: apply(await all(request)) };
-  });
-  scope.post('/v2/actions/validate', checksText('actions'), async (request) => {
-    const project = projectOf(request);
-    const data = { project, text: definitionTextOf(request, 'actions'), kind: 'actions' } as const;
-    return validity((await ask('scheduling', workflowCheck, { project, data })).mistakes);
-  });
-  const shows = described({ summary: 'Show an action, by name or id.', answer: actionSchema });
-  scope.get<ActionPath>('/v2/actions/:action', shows, (request) => find(request, request.params.action));
-  scope.delete<ActionPath>(
-    '/v2/actions/:action',
-    described({ summary: 'Delete an ad hoc action. Workflows keep it.' }),
-    async (request, reply) => {
-      const { id, is_system: isSystem } = await find(request, request.params.action);
-      if (isSystem) {
-        throw new AnnealError(
-          'InvalidRequest',
-          `Cannot delete ${request.params.action}: it is an action of the catalogue.`,
-        );
-      }
-      const project = projectOf(request);
-      const data = { project, action: id };
-      await ask('scheduling', adHocActionDelete, { project, data });
-      return reply.code(204).send();
-    },
-  );
+  return [
+    ...storeRoutes(ask, find),
+    route({
+      method: 'GET',
+      path: '/v2/actions',
+      summary: 'List the actions of the catalogue, and the ad hoc actions of the project.',
+      ...mistralList('actions', actionSchema),
+      handle: async ({ query, request }) => ({ actions: mistralPage(await all(request), query) }),
+    }),
+    checkRoute(ask, '/v2/actions/validate', 'actions'),
+    route({
+      method: 'GET',
+      path: '/v2/actions/{action}',
+      summary: 'Show an action, by name or id.',
+      answer: actionSchema,
+      handle: ({ params: { action }, request }) => find(request, action),
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v2/actions/{action}',
+      summary: 'Delete an ad hoc action. Workflows keep it.',
+      handle: async ({ params: { action }, request }) => {
+        const { id, is_system: isSystem } = await find(request, action);
+        if (isSystem)
+          throw new AnnealError('InvalidRequest', `Cannot delete ${action}: it is an action of the catalogue.`);
+        const project = projectOf(request);
+        await ask('scheduling', adHocActionDelete, { project, data: { project, action: id } });
+      },
+    }),
+  ];
 }
 
-/** The answer to the check of a text. */
-export const validity = (mistakes: readonly { message: string; line?: number | undefined }[]): JsonObject =>
-  mistakes.length === 0
-    ? { valid: true, error: null }
-    : {
-        valid: false,
-        error: mistakes
-          .map(({ message, line }) => (line === undefined ? message : `line ${line}: ${message}`))
-          .join('\n'),
-      };
+/** @throws AnnealError NotFound */
+type FindAction = (request: FastifyRequest, action: string) => Promise<ActionBody>;
+
+function storeRoutes(ask: Ask, find: FindAction): Route[] {
+  const store = async (request: FastifyRequest, text: string, replace: boolean) => {
+    const project = projectOf(request);
+    const { actions } = await ask('scheduling', adHocActionCreate, { project, data: { project, text, replace } });
+    return { actions: actions.map(adHocBody) };
+  };
+  return [
+    route({
+      method: 'POST',
+      path: '/v2/actions',
+      summary: 'Store the ad hoc actions of a text.',
+      ...definitionsInput('actions'),
+      answer: many,
+      status: 201,
+      handle: ({ body, request }) => store(request, body, false),
+    }),
+    route({
+      method: 'PUT',
+      path: '/v2/actions',
+      summary: 'Store the ad hoc actions of a text, and replace those that exist.',
+      ...definitionsInput('actions'),
+      answer: many,
+      handle: ({ body, request }) => store(request, body, true),
+    }),
+    route({
+      method: 'PUT',
+      path: '/v2/actions/{action}',
+      summary: 'Replace an ad hoc action by the one of this name in a text.',
+      ...definitionsInput('actions'),
+      answer: many,
+      handle: async ({ params, body, request }) => {
+        const before = await find(request, params.action);
+        const { actions } = await store(request, body, true);
+        if (actions.some(({ name }) => name === before.name)) return { actions };
+        const name = JSON.stringify(before.name);
+        throw new AnnealError(
+          'InvalidRequest',
+          `The text replaces other actions than ${name}; it must have this name.`,
+        );
+      },
+    }),
+  ];
+}

@@ -1,103 +1,88 @@
 /** Cron triggers in Mistral's API. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
   cronTriggerCreate,
   cronTriggerDelete,
   cronTriggerList,
   cronTriggerShow,
 } from '@anneal/contracts/calls/workflow.ts';
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parseField, type QueryValues } from '../http/input.ts';
-import { described } from '../http/document.ts';
+import { route, type Route } from '../http/route.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
-import { mapOrText, paramsSchema } from './executions.ts';
-import { describedList, readListQuery } from './list.ts';
+import { mapOrText, needsWorkflow, paramsOrText, paramsSchema, workflowFields, workflowOf } from './executions.ts';
+import { mistralList, mistralPage } from './list.ts';
 import { cronTriggerBody, mistralCronTriggerSchema } from './views.ts';
 
-interface NamePath {
-  Params: { name: string };
-}
+const wantedSchema = z
+  .strictObject({
+    name: z.string().min(1).max(255),
+    ...workflowFields,
+    workflow_input: mapOrText.nullish(),
+    workflow_params: paramsOrText(paramsSchema).nullish(),
+    pattern: z.string().nullish(),
+    first_execution_time: z
+      .string()
+      .regex(/^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?$/, 'must be YYYY-MM-DD HH:MM in UTC')
+      .transform((text) => `${text.replace(' ', 'T').padEnd(19, ':00')}.000Z`)
+      .pipe(z.iso.datetime('is no time'))
+      .nullish(),
+    remaining_executions: z.coerce.number().int().positive().nullish(),
+  })
+  .refine(...needsWorkflow);
 
-const wantedSchema = z.strictObject({
-  name: z.string().min(1).max(255),
-  workflow_name: z.string().optional(),
-  workflow_id: z.string().optional(),
-  workflow_input: mapOrText.nullish(),
-  workflow_params: mapOrText.nullish(),
-  pattern: z.string().nullish(),
-  first_execution_time: z
-    .string()
-    .regex(/^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?$/, 'must be YYYY-MM-DD HH:MM in UTC')
-    .nullish(),
-  remaining_executions: z.coerce.number().int().positive().nullish(),
-});
-
-const one = { answer: mistralCronTriggerSchema };
-
-/** The instant of a time in UTC. @throws AnnealError InvalidRequest for a date that does not exist */
-function instantOf(text: string): string {
-  const at = new Date(`${text.replace(' ', 'T')}Z`);
-  if (!Number.isNaN(at.getTime())) return at.toISOString();
-  throw new AnnealError('InvalidRequest', `first_execution_time: ${text} is no time.`);
-}
-
-/** Registers the routes of cron triggers. */
-export function cronTriggerRoutes(scope: FastifyInstance, ask: Ask): void {
-  const creates = described({
+/** The routes of cron triggers. */
+export const cronTriggerRoutes = (ask: Ask): Route[] => [
+  route({
+    method: 'POST',
+    path: '/v2/cron_triggers',
     summary: 'Start a workflow at the times of a cron expression.',
     body: wantedSchema,
-    ...one,
+    answer: mistralCronTriggerSchema,
     status: 201,
-  });
-  scope.post('/v2/cron_triggers', creates, async (request, reply) => {
-    const wanted = parseField(wantedSchema, request.body, 'The cron trigger');
-    const workflow = wanted.workflow_name ?? wanted.workflow_id;
-    if (workflow === undefined) {
-      throw new AnnealError('InvalidRequest', 'A cron trigger needs workflow_name or workflow_id.');
-    }
-    const project = projectOf(request);
-    const first = wanted.first_execution_time ?? null;
-    const params = wanted.workflow_params ?? {};
-    parseField(paramsSchema, params, 'The params');
-    const data = {
-      project,
-      owner: callerOf(request).name,
-      name: wanted.name,
-      workflow,
-      input: wanted.workflow_input ?? {},
-      params,
-      pattern: wanted.pattern ?? null,
-      first_time: first === null ? null : instantOf(first),
-      count: wanted.remaining_executions ?? null,
-    };
-    return reply.code(201).send(cronTriggerBody(await ask('scheduling', cronTriggerCreate, { project, data })));
-  });
-  const lists = describedList(
-    'List the cron triggers of the project by name.',
-    'cron_triggers',
-    mistralCronTriggerSchema,
-  );
-  scope.get('/v2/cron_triggers', lists, async (request) => {
-    const project = projectOf(request);
-    const apply = readListQuery(request.query as QueryValues, mistralCronTriggerSchema);
-    const { cron_triggers: found } = await ask('scheduling', cronTriggerList, { project, data: { project } });
-    return { cron_triggers: apply(found.map(cronTriggerBody)) };
-  });
-  scope.get<NamePath>(
-    '/v2/cron_triggers/:name',
-    described({ summary: 'Show a cron trigger.', ...one }),
-    async (request) => {
+    handle: async ({ body, request }) => {
       const project = projectOf(request);
-      const { name } = request.params;
+      const data = {
+        project,
+        owner: callerOf(request).name,
+        name: body.name,
+        workflow: workflowOf(body),
+        input: body.workflow_input ?? {},
+        params: body.workflow_params ?? {},
+        pattern: body.pattern ?? null,
+        first_time: body.first_execution_time ?? null,
+        count: body.remaining_executions ?? null,
+      };
+      return cronTriggerBody(await ask('scheduling', cronTriggerCreate, { project, data }));
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v2/cron_triggers',
+    summary: 'List the cron triggers of the project by name.',
+    ...mistralList('cron_triggers', mistralCronTriggerSchema),
+    handle: async ({ query, request }) => {
+      const project = projectOf(request);
+      const { cron_triggers: found } = await ask('scheduling', cronTriggerList, { project, data: { project } });
+      return { cron_triggers: mistralPage(found.map(cronTriggerBody), query) };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v2/cron_triggers/{name}',
+    summary: 'Show a cron trigger.',
+    answer: mistralCronTriggerSchema,
+    handle: async ({ params: { name }, request }) => {
+      const project = projectOf(request);
       return cronTriggerBody(await ask('scheduling', cronTriggerShow, { project, data: { project, name } }));
     },
-  );
-  const deletes = described({ summary: 'Delete a cron trigger. Its executions stay.' });
-  scope.delete<NamePath>('/v2/cron_triggers/:name', deletes, async (request, reply) => {
-    const project = projectOf(request);
-    await ask('scheduling', cronTriggerDelete, { project, data: { project, name: request.params.name } });
-    return reply.code(204).send();
-  });
-}
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v2/cron_triggers/{name}',
+    summary: 'Delete a cron trigger. Its executions stay.',
+    handle: ({ params: { name }, request }) => {
+      const project = projectOf(request);
+      return ask('scheduling', cronTriggerDelete, { project, data: { project, name } });
+    },
+  }),
+];

@@ -6,19 +6,13 @@ import {
   environmentShow,
   type EnvironmentView,
 } from '@anneal/contracts/calls/workflow.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parseField, type QueryValues } from '../http/input.ts';
-import { described } from '../http/document.ts';
+import { route, type Route } from '../http/route.ts';
 import { projectOf } from '../identity/caller.ts';
 import { mapOrText } from './executions.ts';
-import { describedList, readListQuery } from './list.ts';
+import { mistralList, mistralPage } from './list.ts';
 import { mistralTime } from './views.ts';
-
-interface NamePath {
-  Params: { name: string };
-}
 
 const environmentSchema = z.strictObject({
   name: z.string().min(1).max(255),
@@ -38,9 +32,8 @@ const shownSchema = z
     updated_at: z.string().nullable(),
   })
   .meta({ id: 'MistralEnvironment' });
-const one = { answer: shownSchema };
 
-const body = (view: EnvironmentView, project: string): z.output<typeof shownSchema> => ({
+const shown = (view: EnvironmentView, project: string): z.output<typeof shownSchema> => ({
   id: view.id,
   name: view.name,
   description: view.description,
@@ -51,47 +44,58 @@ const body = (view: EnvironmentView, project: string): z.output<typeof shownSche
   updated_at: mistralTime(view.updated_at),
 });
 
-/** Registers the routes of environments. */
-export function environmentRoutes(scope: FastifyInstance, ask: Ask): void {
-  const set = async (request: FastifyRequest, verb: 'create' | 'update') => {
-    const { name, description, variables } = parseField(environmentSchema, request.body, 'The environment');
-    const project = projectOf(request);
-    const data = {
-      project,
-      name,
-      verb,
-      ...(typeof description === 'string' && { description }),
-      ...(variables && { variables }),
-    };
-    return body(await ask('scheduling', environmentSet, { project, data }), project);
-  };
-  const creates = described({ summary: 'Create an environment.', body: environmentSchema, ...one, status: 201 });
-  scope.post('/v2/environments', creates, async (request, reply) => reply.code(201).send(await set(request, 'create')));
-  scope.put(
-    '/v2/environments',
-    described({ summary: 'Change an environment.', body: environmentSchema, ...one }),
-    (request) => set(request, 'update'),
-  );
-  const lists = describedList('List the environments of the project by name.', 'environments', shownSchema);
-  scope.get('/v2/environments', lists, async (request) => {
-    const project = projectOf(request);
-    const apply = readListQuery(request.query as QueryValues, shownSchema);
-    const { environments } = await ask('scheduling', environmentList, { project, data: { project } });
-    return { environments: apply(environments.map((each) => body(each, project))) };
-  });
-  scope.get<NamePath>(
-    '/v2/environments/:name',
-    described({ summary: 'Show an environment.', ...one }),
-    async (request) => {
+/** The routes of environments. */
+export const environmentRoutes = (ask: Ask): Route[] => [
+  ...(['create', 'update'] as const).map((verb) =>
+    route({
+      method: verb === 'create' ? 'POST' : 'PUT',
+      path: '/v2/environments',
+      summary: verb === 'create' ? 'Create an environment.' : 'Change an environment.',
+      body: environmentSchema,
+      answer: shownSchema,
+      status: verb === 'create' ? 201 : 200,
+      handle: async ({ body: { name, description, variables }, request }) => {
+        const project = projectOf(request);
+        const data = {
+          project,
+          name,
+          verb,
+          ...(typeof description === 'string' && { description }),
+          ...(variables && { variables }),
+        };
+        return shown(await ask('scheduling', environmentSet, { project, data }), project);
+      },
+    }),
+  ),
+  route({
+    method: 'GET',
+    path: '/v2/environments',
+    summary: 'List the environments of the project by name.',
+    ...mistralList('environments', shownSchema),
+    handle: async ({ query, request }) => {
       const project = projectOf(request);
-      const data = { project, name: request.params.name };
-      return body(await ask('scheduling', environmentShow, { project, data }), project);
+      const { environments } = await ask('scheduling', environmentList, { project, data: { project } });
+      const rows = environments.map((each) => shown(each, project));
+      return { environments: mistralPage(rows, query) };
     },
-  );
-  const deletes = described({ summary: 'Delete an environment. Executions keep their copy.' });
-  scope.delete<NamePath>('/v2/environments/:name', deletes, async (request, reply) => {
-    const project = projectOf(request);
-    await ask('scheduling', environmentDelete, { project, data: { project, name: request.params.name } });
-    return reply.code(204).send();
-  });
-}
+  }),
+  route({
+    method: 'GET',
+    path: '/v2/environments/{name}',
+    summary: 'Show an environment.',
+    answer: shownSchema,
+    handle: async ({ params: { name }, request }) => {
+      const project = projectOf(request);
+      return shown(await ask('scheduling', environmentShow, { project, data: { project, name } }), project);
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v2/environments/{name}',
+    summary: 'Delete an environment. Executions keep their copy.',
+    handle: ({ params: { name }, request }) => {
+      const project = projectOf(request);
+      return ask('scheduling', environmentDelete, { project, data: { project, name } });
+    },
+  }),
+];

@@ -1,20 +1,14 @@
 /** Executions in Mistral's API. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
 import { jsonObject } from '@anneal/contracts/json.ts';
 import { executionIdFrom, type executionActSchema } from '@anneal/contracts/calls/workflow.ts';
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parseField, type QueryValues } from '../http/input.ts';
-import { described } from '../http/document.ts';
+import { route, type Route } from '../http/route.ts';
 import { Executions, executionStartSchema, fullExecutionId } from './executions.ts';
-import { listQuerySchema, readListQuery } from './list.ts';
+import { mistralList, mistralPage } from './list.ts';
 import { executionReport, requireReportable, executionTreeOf, executionTreeSchema, reportSchema } from './report.ts';
 import { executionBody, mistralExecutionSchema } from './views.ts';
 
-interface IdPath {
-  Params: { id: string };
-}
 type Act = z.infer<typeof executionActSchema>;
 
 const changeSchema = z.strictObject({
@@ -22,87 +16,103 @@ const changeSchema = z.strictObject({
   state_info: z.string().max(1024).optional(),
   params: z.strictObject({ env: jsonObject }).optional(),
 });
-const many = z.object({ executions: z.array(mistralExecutionSchema) });
-const one = { answer: mistralExecutionSchema };
-const forceSchema = z.strictObject({ force: z.enum(['true', 'True', 'false', 'False']).optional() });
-const lists = described({
-  summary: 'List the executions of the project, the newest first.',
-  query: listQuerySchema.extend({
-    nulls: z.literal('root_execution_id').optional().meta({ description: 'Leaves out sub-workflows.' }),
-  }),
-  answer: z.object({ executions: z.array(mistralExecutionSchema.partial()) }),
-});
+const listed = mistralList('executions', mistralExecutionSchema);
 
-/** Registers the routes of executions. */
-export function executionRoutes(scope: FastifyInstance, { ask, newId }: { ask: Ask; newId: () => string }): void {
-  const starts = described({
+/** The routes of executions. */
+export const executionRoutes = ({ ask, newId }: { ask: Ask; newId: () => string }): Route[] => [
+  route({
+    method: 'POST',
+    path: '/v2/executions',
     summary: 'Start an execution of a workflow.',
     body: executionStartSchema,
-    ...one,
+    answer: mistralExecutionSchema,
     status: 201,
-  });
-  scope.post('/v2/executions', starts, async (request, reply) => {
-    const wanted = parseField(executionStartSchema, request.body, 'The execution');
-    const started = await new Executions(ask, request).start(executionIdFrom(wanted.id ?? newId()), wanted);
-    return reply.code(201).send(executionBody(started));
-  });
-  scope.get('/v2/executions', lists, async (request) => {
-    const { nulls, ...query } = request.query as QueryValues;
-    if (nulls !== undefined && nulls !== 'root_execution_id') {
-      throw new AnnealError('InvalidRequest', `nulls can only be root_execution_id, not ${String(nulls)}.`);
-    }
-    const apply = readListQuery(query, mistralExecutionSchema);
-    const rows = (await new Executions(ask, request).list()).map(executionBody);
-    const asked = nulls === undefined ? rows : rows.filter((row) => row.root_execution_id === null);
-    return { executions: apply(asked) };
-  });
-  scope.get<IdPath>('/v2/executions/:id', described({ summary: 'Show an execution.', ...one }), async (request) =>
-    executionBody((await new Executions(ask, request).show(fullExecutionId(request.params.id))).execution),
-  );
-  const changes = described({ summary: 'Pause, resume or cancel an execution.', body: changeSchema, ...one });
-  scope.put<IdPath>('/v2/executions/:id', changes, async (request) => {
-    const { state, state_info, params } = parseField(changeSchema, request.body, 'The change');
-    const act: Act =
-      state === 'PAUSED'
-        ? { kind: 'pause' }
-        : state === 'RUNNING'
-          ? { kind: 'resume', ...(params && { env: params.env }) }
-          : { kind: 'cancel', ...(state_info !== undefined && { reason: state_info }) };
-    return executionBody(await new Executions(ask, request).act(fullExecutionId(request.params.id), act));
-  });
-  const deletes = described({
+    handle: async ({ body, request }) =>
+      executionBody(await new Executions(ask, request).start(executionIdFrom(body.id ?? newId()), body)),
+  }),
+  route({
+    method: 'GET',
+    path: '/v2/executions',
+    summary: 'List the executions of the project, the newest first.',
+    query: listed.query.extend({
+      nulls: z
+        .literal('root_execution_id', 'can only be root_execution_id')
+        .optional()
+        .meta({ description: 'Leaves out sub-workflows.' }),
+    }),
+    answer: listed.answer,
+    handle: async ({ query: { nulls, ...query }, request }) => {
+      const rows = (await new Executions(ask, request).list()).map(executionBody);
+      const asked = nulls === undefined ? rows : rows.filter((row) => row[nulls] === null);
+      return { executions: mistralPage(asked, query) };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v2/executions/{id}',
+    summary: 'Show an execution.',
+    answer: mistralExecutionSchema,
+    handle: async ({ params, request }) =>
+      executionBody((await new Executions(ask, request).show(fullExecutionId(params.id))).execution),
+  }),
+  route({
+    method: 'PUT',
+    path: '/v2/executions/{id}',
+    summary: 'Pause, resume or cancel an execution.',
+    body: changeSchema,
+    answer: mistralExecutionSchema,
+    handle: async ({ params: { id }, body: { state, state_info, params }, request }) => {
+      const act: Act =
+        state === 'PAUSED'
+          ? { kind: 'pause' }
+          : state === 'RUNNING'
+            ? { kind: 'resume', ...(params && { env: params.env }) }
+            : { kind: 'cancel', ...(state_info !== undefined && { reason: state_info }) };
+      return executionBody(await new Executions(ask, request).act(fullExecutionId(id), act));
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v2/executions/{id}',
     summary: 'Delete an execution that has ended; `force` cancels it first.',
-    query: forceSchema,
-  });
-  scope.delete<IdPath>('/v2/executions/:id', deletes, async (request, reply) => {
-    const { force } = parseField(forceSchema, request.query, 'The query');
-    const executions = new Executions(ask, request);
-    const id = fullExecutionId(request.params.id);
-    if (force?.toLowerCase() === 'true') await executions.act(id, { kind: 'cancel' });
-    await executions.act(id, { kind: 'delete' });
-    return reply.code(204).send();
-  });
-  const tree = { query: executionTreeSchema };
-  const listsTree = described({ summary: 'List an execution and its sub-workflows.', ...tree, answer: many });
-  scope.get<IdPath>('/v2/executions/:id/executions', listsTree, async (request) => {
-    const { max_depth: most, errors_only: errors } = parseField(executionTreeSchema, request.query, 'The query');
-    const executions = new Executions(ask, request);
-    const { execution } = await executions.show(fullExecutionId(request.params.id));
-    const found = executionTreeOf(execution, await executions.list(execution.root), most);
-    return { executions: found.filter(({ state }) => !errors || state === 'ERROR').map(executionBody) };
-  });
-  const reports = described({
+    query: z.strictObject({ force: z.boolean().optional() }),
+    handle: async ({ params, query: { force }, request }) => {
+      const executions = new Executions(ask, request);
+      const id = fullExecutionId(params.id);
+      if (force) await executions.act(id, { kind: 'cancel' });
+      await executions.act(id, { kind: 'delete' });
+    },
+  }),
+  ...treeRoutes(ask),
+];
+
+const treeRoutes = (ask: Ask): Route[] => [
+  route({
+    method: 'GET',
+    path: '/v2/executions/{id}/executions',
+    summary: 'List an execution and its sub-workflows.',
+    query: executionTreeSchema,
+    answer: z.object({ executions: z.array(mistralExecutionSchema) }),
+    handle: async ({ params, query: { max_depth: most, errors_only: errors }, request }) => {
+      const executions = new Executions(ask, request);
+      const { execution } = await executions.show(fullExecutionId(params.id));
+      const found = executionTreeOf(execution, await executions.list(execution.root), most);
+      return { executions: found.filter(({ state }) => !errors || state === 'ERROR').map(executionBody) };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v2/executions/{id}/report',
     summary: 'Report about an execution and its sub-workflows.',
-    ...tree,
+    query: executionTreeSchema,
     answer: reportSchema,
-  });
-  scope.get<IdPath>('/v2/executions/:id/report', reports, async (request) => {
-    const wanted = parseField(executionTreeSchema, request.query, 'The query');
-    const executions = new Executions(ask, request);
-    const { execution } = await executions.show(fullExecutionId(request.params.id));
-    const found = executionTreeOf(execution, await executions.list(execution.root), wanted.max_depth);
-    requireReportable(found);
-    const shown = await Promise.all(found.map(({ id }) => executions.show(id, true)));
-    return executionReport(shown, wanted);
-  });
-}
+    handle: async ({ params, query, request }) => {
+      const executions = new Executions(ask, request);
+      const { execution } = await executions.show(fullExecutionId(params.id));
+      const found = executionTreeOf(execution, await executions.list(execution.root), query.max_depth);
+      requireReportable(found);
+      const shown = await Promise.all(found.map(({ id }) => executions.show(id, true)));
+      return executionReport(shown, query);
+    },
+  }),
+];

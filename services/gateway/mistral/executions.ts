@@ -18,39 +18,58 @@ import {
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parseField } from '../http/input.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import { occasionOf } from '../identity/occasion.ts';
 
+const wrongMap = 'must be a map, or the JSON text of a map';
 /** A map, or its JSON text. */
 export const mapOrText = z
-  .unknown()
-  .transform((value, context): JsonObject => {
+  .union([jsonObject.meta({ type: 'object' }), z.string()], wrongMap)
+  .transform((given, context): JsonObject => {
     try {
-      const parsed = jsonObject.safeParse(typeof value === 'string' ? JSON.parse(value) : value);
-      if (parsed.success) return parsed.data;
+      return typeof given === 'string' ? jsonObject.parse(JSON.parse(given)) : given;
     } catch {
-      // Reported below, as a value of another form.
+      context.addIssue({ code: 'custom', message: wrongMap });
+      return z.NEVER;
     }
-    context.addIssue({ code: 'custom', message: 'must be a map, or the JSON text of a map' });
-    return z.NEVER;
   })
   .meta({ description: 'A map, or its JSON text.' });
 
 /** Parameters of an execution. */
-export const paramsSchema = z.strictObject({ env: jsonObject.optional(), task_name: z.string().optional() });
+export const paramsSchema = z.strictObject({ env: jsonObject.exactOptional(), task_name: z.string().exactOptional() });
 /** Parameters of a start, whose `env` may be the name of an environment. */
 const startParamsSchema = paramsSchema.extend({ env: z.union([jsonObject, z.string().min(1)]).optional() });
+/** The fields of parameters are read from their JSON text, too. */
+export const paramsOrText = <T>(params: z.ZodType<T>) =>
+  mapOrText
+    .pipe(params as z.ZodType<T, JsonObject>)
+    .meta({ description: 'A map with `env` and `task_name`, or its JSON text.' });
+
+/** The fields that name a workflow. One of them is needed. */
+export const workflowFields = {
+  workflow_id: z.string().min(1).optional(),
+  workflow_name: z.string().min(1).optional(),
+};
+type NamesWorkflow = z.output<z.ZodObject<typeof workflowFields>>;
+/** The name or id of the workflow; empty when it has none, which the schema refuses. */
+export const workflowOf = ({ workflow_name, workflow_id }: NamesWorkflow): string => workflow_name ?? workflow_id ?? '';
+/** Refuses a body that names no workflow. */
+export const needsWorkflow = [
+  (body: NamesWorkflow): boolean => workflowOf(body) !== '',
+  'workflow_name or workflow_id is required',
+] as const;
+
 /** The body of a start. */
-export const executionStartSchema = z.strictObject({
-  id: z.uuid().optional(),
-  workflow_id: z.string().optional(),
-  workflow_name: z.string().optional(),
-  workflow_namespace: z.literal('').optional(),
-  input: mapOrText.default({}),
-  params: mapOrText.default({}),
-  description: z.string().max(1024).optional(),
-});
+export const executionStartSchema = z
+  .strictObject({
+    id: z.uuid().optional(),
+    ...workflowFields,
+    workflow_namespace: z.literal('').optional(),
+    input: mapOrText.default({}),
+    params: paramsOrText(startParamsSchema).default({}),
+    description: z.string().max(1024).optional(),
+  })
+  .refine(...needsWorkflow);
 /** The most executions that a list reads. */
 const mostListed = 1000;
 
@@ -66,15 +85,9 @@ export class Executions {
     this.project = projectOf(request);
   }
 
-  async start(
-    id: string,
-    { workflow_id, workflow_name, input, params, description }: z.infer<typeof executionStartSchema>,
-  ) {
-    const workflow = workflow_name ?? workflow_id;
-    if (workflow === undefined) {
-      throw new AnnealError('InvalidRequest', 'An execution needs workflow_name or workflow_id.');
-    }
-    const { env: given, task_name } = parseField(startParamsSchema, params, 'The params');
+  async start(id: string, wanted: z.output<typeof executionStartSchema>) {
+    const { input, description } = wanted;
+    const { env: given, task_name } = wanted.params;
     const { project } = this;
     const env =
       typeof given === 'string'
@@ -84,7 +97,7 @@ export class Executions {
       id,
       project,
       owner: callerOf(this.#request).name,
-      workflow,
+      workflow: workflowOf(wanted),
       input,
       ...(env && { env }),
       ...(task_name !== undefined && { task_name }),

@@ -5,8 +5,10 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { readJsonBodies } from '../http/body.ts';
-import { described, serveDocument } from '../http/document.ts';
+import { serveDocument } from '../http/document.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
+import { route } from '../http/route.ts';
+import { serveRoutes } from '../http/serve-routes.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
 import { actionDefinitionRoutes } from './action-routes.ts';
@@ -69,27 +71,38 @@ export function mistralFamily(
     version,
     error: errorSchema,
   });
-  const isPublic = { public: true };
-  const link = z.object({ href: z.string(), rel: z.string(), target: z.string() });
-  const answer = z.array(z.object({ id: z.string(), status: z.string(), links: z.array(link) }));
-  const listsVersions = described({ summary: 'List the versions of this API.', answer }, isPublic);
-  scope.get('/', listsVersions, (request) => [
-    {
-      id: 'v2.0',
-      status: 'CURRENT',
-      links: [{ href: `${baseUrl(request)}${mistralPrefix}/v2`, rel: 'self', target: 'v2' }],
-    },
+  serveRoutes(scope, [
+    ...versionRoutes,
+    ...mistralWorkflowRoutes(ask),
+    ...executionRoutes({ ask, newId }),
+    ...taskRoutes(ask),
+    ...cronTriggerRoutes(ask),
+    ...actionDefinitionRoutes(ask),
+    ...environmentRoutes(ask),
+    ...refusedMistralRoutes,
   ]);
-  const shows = described(
-    { summary: 'Show the address of version 2.', answer: z.object({ uri: z.string() }) },
-    isPublic,
-  );
-  scope.get('/v2', shows, (request) => ({ uri: `${baseUrl(request)}${mistralPrefix}/v2` }));
-  mistralWorkflowRoutes(scope, ask);
-  executionRoutes(scope, { ask, newId });
-  taskRoutes(scope, ask);
-  cronTriggerRoutes(scope, ask);
-  actionDefinitionRoutes(scope, ask);
-  environmentRoutes(scope, ask);
-  refusedMistralRoutes(scope);
 }
+
+const link = z.object({ href: z.string(), rel: z.string(), target: z.string() });
+const addressOf = (request: FastifyRequest): string => `${baseUrl(request)}${mistralPrefix}/v2`;
+
+const versionRoutes = [
+  route({
+    method: 'GET',
+    path: '/',
+    summary: 'List the versions of this API.',
+    public: true,
+    answer: z.array(z.object({ id: z.string(), status: z.string(), links: z.array(link) })),
+    handle: ({ request }) => [
+      { id: 'v2.0', status: 'CURRENT', links: [{ href: addressOf(request), rel: 'self', target: 'v2' }] },
+    ],
+  }),
+  route({
+    method: 'GET',
+    path: '/v2',
+    summary: 'Show the address of version 2.',
+    public: true,
+    answer: z.object({ uri: z.string() }),
+    handle: ({ request }) => ({ uri: addressOf(request) }),
+  }),
+];

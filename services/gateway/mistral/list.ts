@@ -1,93 +1,71 @@
-/** The query of Mistral's lists: filters on fields, order, marker, limit, and the wanted fields. Pure. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
-import { sameJson, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+/** Mistral's lists: filters on the fields of the rows, order, marker, limit, and the wanted fields. Pure. */
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
-import { described } from '../http/document.ts';
-import type { QueryValues } from '../http/input.ts';
+import { takePage } from '../http/list.ts';
 
-/** The query of a list. A filter is any field of its rows. */
-export const listQuerySchema = z.object({
-  marker: z.string().optional().meta({ description: 'The id of the row before the first one.' }),
-  limit: z.int().min(1).optional(),
-  sort_keys: z.string().optional().meta({ description: 'Names of fields, with commas between.' }),
-  sort_dirs: z.string().optional().meta({ description: '`asc` or `desc` for each key, with commas between.' }),
-  fields: z.string().optional().meta({ description: 'Names of the wanted fields, with commas between.' }),
-  namespace: z.string().optional().meta({ description: 'Without effect: there are no namespaces.' }),
+const filter = z.string().meta({
+  id: 'Filter',
+  description: 'A value, or an operator with a value: `eq:A`, `neq:A`, `in:A,B`, `nin:A,B`, `has:TEXT`.',
 });
-const own: ReadonlySet<string> = new Set(Object.keys(listQuerySchema.shape));
 
-/** The description of a list of rows, of which the query chooses the fields. */
-export const describedList = (summary: string, key: string, row: z.ZodObject) =>
-  described({ summary, query: listQuerySchema, answer: z.object({ [key]: z.array(row.partial()) }) });
+/** Texts with commas between. */
+const commaList = (allowed: readonly string[], description: string) =>
+  z
+    .string()
+    .transform((text) => text.split(',').filter((part) => part !== ''))
+    .pipe(z.array(z.enum(allowed)))
+    .optional()
+    .meta({ description });
 
-/** The last value of each parameter, because clients that follow a redirect send some twice. */
-const lastValues = (query: QueryValues): Readonly<Record<string, string | undefined>> =>
-  Object.fromEntries(Object.entries(query).map(([key, value]) => [key, [value].flat().at(-1)]));
-
-/**
- * Checks the query of a list before anything is read. Returns the function that applies it to rows with the fields of
- * the schema; the function throws NotFound for a marker that is not there.
- * @throws AnnealError InvalidRequest with every mistake
- */
-export function readListQuery(given: QueryValues, row: z.ZodObject): (rows: readonly JsonObject[]) => JsonObject[] {
-  const query = lastValues(given);
-  const fields = Object.keys(row.shape);
-  const named = (key: string): string[] => (query[key] ?? '').split(',').filter((part) => part !== '');
-  const [wanted, keys, directions] = [named('fields'), named('sort_keys'), named('sort_dirs')];
-  const limit = query['limit'] === undefined ? undefined : Number(query['limit']);
-  const mistakes = [
-    ...[...wanted, ...keys, ...Object.keys(query).filter((key) => !own.has(key))]
-      .filter((key) => !fields.includes(key))
-      .map((key) => ({ path: key, message: `${key} is no field here; the fields are ${fields.join(', ')}` })),
-    ...directions
-      .filter((each) => each !== 'asc' && each !== 'desc')
-      .map((each) => ({ path: 'sort_dirs', message: `sort_dirs must be asc or desc, not ${each}` })),
-    ...(limit !== undefined && !(Number.isInteger(limit) && limit > 0)
-      ? [{ path: 'limit', message: 'limit must be an integer above 0' }]
-      : []),
-  ].map((mistake) => ({ code: 'InvalidField', ...mistake }));
-  if (mistakes.length > 0) {
-    const message = `The query is not valid: ${mistakes.map((each) => each.message).join('; ')}`;
-    throw new AnnealError('InvalidRequest', message, { mistakes });
-  }
-  const filters = Object.entries(query).filter(([key]) => !own.has(key));
-  const marker = query['marker'] || undefined;
-  return (rows) => {
-    const sorted = keys.length === 0 ? rows : rows.toSorted((a, b) => compareBy(a, b, { keys, directions }));
-    const from = marker === undefined ? 0 : sorted.findIndex((each) => each['id'] === marker) + 1;
-    if (from === 0 && marker !== undefined) {
-      throw new AnnealError('NotFound', `The marker ${marker} is not in the list; its object may have been deleted.`);
-    }
-    const found = sorted
-      .slice(from)
-      .filter((each) => filters.every(([key, value]) => isHit(each[key] ?? null, value ?? '')));
-    const page = found.slice(0, limit);
-    if (wanted.length === 0) return page;
-    const shown = [...new Set(['id', ...wanted])];
-    return page.map((each) => Object.fromEntries(shown.map((key) => [key, each[key] ?? null] as const)));
+/** The query and the answer of a list of such rows. Any field of a row is a filter, and the query chooses the fields. */
+export function mistralList(key: string, row: z.ZodObject) {
+  const names = Object.keys(row.shape);
+  const own = {
+    marker: z.string().optional().meta({ description: 'The id of the row before the first one.' }),
+    limit: z.int().min(1).optional(),
+    sort_keys: commaList(names, 'Names of fields, with commas between.'),
+    sort_dirs: commaList(['asc', 'desc'], '`asc` or `desc` for each key, with commas between.'),
+    fields: commaList(names, 'Names of the wanted fields, with commas between.'),
+    namespace: z.string().optional().meta({ description: 'Without effect: there are no namespaces.' }),
+  };
+  const filters = names.filter((name) => !Object.hasOwn(own, name)).map((name) => [name, filter.optional()] as const);
+  return {
+    query: z.strictObject<typeof own>({ ...own, ...Object.fromEntries(filters) }),
+    answer: z.object({ [key]: z.array(row.partial()) }),
   };
 }
 
+/**
+ * The rows that a query asks for, each with the wanted fields.
+ * @throws AnnealError NotFound for a marker that is not there
+ */
+export function mistralPage(
+  rows: readonly JsonObject[],
+  query: z.output<ReturnType<typeof mistralList>['query']>,
+): JsonObject[] {
+  const { marker, limit, sort_keys: keys = [], sort_dirs: directions = [], fields = [], namespace: _, ...rest } = query;
+  const filters = Object.entries<string>(rest);
+  const page = takePage(
+    rows,
+    {
+      fits: (row) => filters.every(([name, wanted]) => isHit(row[name] ?? null, wanted)),
+      order: keys.map((key, at) => ({ of: (row) => row[key], isDescending: directions[at] === 'desc' })),
+      marker: marker || undefined,
+      limit,
+    },
+    { idOf: (row) => row['id'] as string },
+  ).rows;
+  if (fields.length === 0) return page;
+  const shown = [...new Set(['id', ...fields])];
+  return page.map((row) => Object.fromEntries(shown.map((key) => [key, row[key] ?? null] as const)));
+}
+
 /** `eq:x`, `neq:x`, `in:x,y`, `nin:x,y`, `has:x`, or a plain value. */
-function isHit(value: Json, filter: string): boolean {
-  const [, operator = 'eq', operand = ''] = /^(?:(eq|neq|in|nin|has):)?(.*)$/s.exec(filter) ?? [];
+function isHit(value: Json, wanted: string): boolean {
+  const [, operator = 'eq', operand = ''] = /^(?:(eq|neq|in|nin|has):)?(.*)$/s.exec(wanted) ?? [];
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   const isOne = operand.split(',').includes(text);
   if (operator === 'in' || operator === 'nin') return isOne === (operator === 'in');
   if (operator === 'has') return text.includes(operand);
   return (text === operand) === (operator === 'eq');
-}
-
-function compareBy(
-  a: JsonObject,
-  b: JsonObject,
-  { keys, directions }: { keys: readonly string[]; directions: readonly string[] },
-): number {
-  for (const [index, key] of keys.entries()) {
-    const [first, second] = [a[key] ?? null, b[key] ?? null];
-    if (sameJson(first, second)) continue;
-    const order = JSON.stringify(first) < JSON.stringify(second) ? -1 : 1;
-    return directions[index] === 'desc' ? -order : order;
-  }
-  return 0;
 }

@@ -5,10 +5,16 @@ import type { ExecutionTaskView, ExecutionView } from '@anneal/contracts/calls/w
 import { z } from 'zod';
 import { executionBody, mistralExecutionSchema, taskBody } from './views.ts';
 
-const flag = z.stringbool({ truthy: ['true'], falsy: ['false', ''], case: 'insensitive' }).default(false);
+/** Mistral's client sends an empty text for false. */
+const flagTexts = new Map([
+  ['true', true],
+  ['false', false],
+  ['', false],
+]);
+const flag = z.preprocess((sent) => flagTexts.get(String(sent).toLowerCase()) ?? sent, z.boolean()).default(false);
 /** The query of a tree. */
 export const executionTreeSchema = z.strictObject({
-  max_depth: z.coerce.number().int().min(-1).default(-1),
+  max_depth: z.int().min(-1).default(-1),
   errors_only: flag,
   statistics_only: flag,
 });
