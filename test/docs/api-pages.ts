@@ -213,7 +213,7 @@ export function compatibleApiPage(
   document: OpenApiDocument,
   prefix: string,
 ): string {
-  const isNamed = ({ name }: { name: string }): boolean => text.includes(code(name));
+  const isNamed = ({ name }: { name: string }): boolean => text.toLowerCase().includes(code(name.toLowerCase()));
   const paths = mapValues(document.paths, (methods) =>
     // The headers of every request are in the text of the page.
     mapValues(methods, (each) => ({ ...each, parameters: each.parameters.filter((parameter) => !isNamed(parameter)) })),

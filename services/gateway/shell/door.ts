@@ -27,7 +27,7 @@ import { authenticated, callerOf, ofHost, type HostCaller } from '../identity/ca
 import { plainClient } from '../zaqar/access.ts';
 import { claimWithin, type ClaimOptions } from '../zaqar/claims/claim.ts';
 import { answerSeconds, readParts, formTexts, toResponse, type FormPart } from '../zaqar/response-form.ts';
-import { reportRun, withBytesStored } from './report.ts';
+import { reportRun, waitOf, withBytesStored } from './report.ts';
 import { queueKey } from '../wakeups.ts';
 import { doorPath, sendScript } from '../zaqar/claims/send-script.ts';
 
@@ -131,7 +131,7 @@ async function next(options: DoorOptions, { request, reply, host, fields }: Call
   // A host that claims again has lost its first claim, and gets the request again at once.
   const client_id = client === undefined ? host.id : plainClient(client);
   const wanted = { ttl: claimSeconds, grace: claimSeconds, limit: 1, client_id, by_reference: true };
-  const claimed = await claimWithin(options, request, { access, wanted });
+  const claimed = await claimWithin(options, request, { access, wanted, wait: waitOf(request) });
   const configOf = (run: string): Promise<string> => configText(options, host, run);
   return claimed && sendScript(options.ask, { request, reply, access, claimed, ttl: claimSeconds, configOf });
 }

@@ -10,7 +10,8 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { answerQueue } from '@anneal/contracts/queues.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { callerOf, projectOf, type HostCaller, type SignallerCaller } from '../identity/caller.ts';
+import { callerOf, projectOf, type Caller, type HostCaller, type SignallerCaller } from '../identity/caller.ts';
+import type { Dialect } from './dialect.ts';
 import { queueNameOf } from './queues/queue-alias.ts';
 import { zaqarError } from './wording.ts';
 
@@ -85,22 +86,33 @@ export function signalQueueOf(request: FastifyRequest, { grant }: SignallerCalle
 }
 
 const uuid = /^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}$/;
-/** The header `Client-ID`. */
-export const clientIdSchema = z
-  .string()
-  .regex(uuid)
-  .meta({ description: 'A UUID of the client, so that it need not see its own messages.' });
+/** The client's own, unverified id. It only decides which messages are an echo. Empty: absent. */
+const clientIdHeader = z.preprocess(
+  (given) => given ?? '',
+  z
+    .string()
+    .refine((id) => id === '' || uuid.test(id), { error: 'Malformed hexadecimal UUID.' })
+    .meta({
+      description: 'A UUID of the client, so that it need not see its own messages. Hosts need none.',
+      pattern: uuid.source,
+    })
+    .transform((id) => plainClient(id)),
+);
 
-/** The client's own, unverified id. It only decides which messages are an echo. */
-export function clientId(request: FastifyRequest, required: boolean): string {
-  const given = request.headers['client-id'];
-  if (typeof given !== 'string' || given === '') {
-    if (!required) return '';
-    throw zaqarError('InvalidRequest', 'Missing header value', 'The "Client-ID" header is required.');
-  }
-  if (!uuid.test(given)) throw zaqarError('InvalidRequest', 'Wrong UUID value', 'Malformed hexadecimal UUID.');
-  return plainClient(given);
+/** The headers of every request. The schema accepts an absent `Client-ID`, because only {@link requireClientId} knows the caller. */
+export const clientHeaders = ({ clientIdRequired }: Dialect) =>
+  z.object({ 'client-id': clientIdRequired ? clientIdHeader : clientIdHeader.default('') });
+
+/** @throws AnnealError InvalidRequest for a user without a `Client-ID`, unless the dialect does not need one */
+export function requireClientId({ caller, headers }: FastifyRequest, { clientIdRequired }: Dialect): void {
+  const given = headers['client-id'] ?? '';
+  if (given !== '' || !clientIdRequired || caller?.kind !== 'user') return;
+  throw zaqarError('InvalidRequest', 'Missing header value', 'The "Client-ID" header is required.');
 }
+
+/** The id of a client. A host without a `Client-ID` counts as one program, known by its host id. */
+export const clientOf = (caller: Caller, given: string): string =>
+  given !== '' || caller.kind !== 'host' ? given : caller.id;
 
 /** An id of a client in the one form that claims compare, because the agents of one host write it differently. */
 export const plainClient = (id: string): string => id.replaceAll('-', '').toLowerCase();

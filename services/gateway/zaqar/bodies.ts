@@ -1,128 +1,68 @@
-/** Bodies of queue requests. Invalid ones are refused in Zaqar's words, at the first mistake. */
+/** Bodies of queue requests, in Zaqar's words. */
 import { mostInBatch, mostMessageDelay } from '@anneal/contracts/calls/configuration.ts';
-import { isObject, type Json } from '@anneal/contracts/json.ts';
+import { json, type Json } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 import type { Dialect } from './dialect.ts';
 import type { LimitRule, QueueRequestLimits } from './limits.ts';
-import { zaqarError } from './wording.ts';
 
-export interface PostedMessage {
-  readonly body: Json;
-  /** Seconds. Absent: the default of the queue. */
-  readonly ttl?: number;
-  /** Seconds. Absent: the default of the queue. */
-  readonly delay?: number;
+/** The error of a body that is no object. */
+export const mustBeObject = { error: 'The request body must be a JSON object.' };
+
+/** A body that may be absent or null. */
+export const orNothing = <T extends z.ZodType>(body: T) => z.preprocess((given) => given ?? {}, body);
+
+/** A field that is absent when it is null, too. */
+export const orAbsent = <T>(field: z.ZodType<T>) =>
+  field
+    .nullable()
+    .transform((given) => given ?? undefined)
+    .optional();
+
+/** A body of messages: a list in v1, and in an object otherwise. */
+export function postedMessages({ lists }: Dialect, limits: QueueRequestLimits) {
+  const messages = messageList(limits);
+  return lists ? messages : z.object({ messages }, nothingPosted).transform((body) => body.messages);
 }
 
-/** A claim: seconds of the lease and of its grace. */
-export interface ClaimBody {
-  readonly ttl: number;
-  readonly grace: number;
-  /** The most requests that a host takes at once. */
-  readonly batch?: number | undefined;
-  /** True for a host that fetches long configs by itself. */
-  readonly by_reference?: boolean | undefined;
-  /** True for a host that fetches long values of inputs by itself. */
-  readonly inputs_by_reference?: boolean | undefined;
-  /** Answers of a host to its earlier requests. */
-  readonly answers?: readonly (PostedMessage & { readonly ttl: number })[] | undefined;
+/** A message of a post, without the fields that the queue has defaults for. */
+export type PostedMessage = z.output<ReturnType<typeof messageList>>[number];
+
+const nothingPosted = { error: 'No messages were found in the request body.' };
+
+function messageList({ page: { most, setting }, messageTtl }: QueueRequestLimits) {
+  const bodyMissing = { error: 'Missing "body" field.' };
+  const message = z.object(
+    {
+      body: z.custom<Json>((body) => body !== undefined, bodyMissing),
+      ttl: orAbsent(seconds({ field: 'ttl', what: 'TTL for a message', least: 1, limit: messageTtl })),
+      delay: orAbsent(delay),
+    },
+    bodyMissing,
+  );
+  // Reads the messages only if their number is allowed.
+  return z.preprocess(
+    (given, check) => {
+      if (!Array.isArray(given) || given.length <= most) return given;
+      check.addIssue(`The post has ${given.length} messages; it may have at most ${most} (${setting}).`);
+      return z.NEVER;
+    },
+    z.array(message, nothingPosted).min(1, { error: 'No messages to enqueu.' }).max(most),
+  );
 }
 
-/** The readers of bodies. Each throws AnnealError InvalidRequest. */
-export interface SealedBodies {
-  /** The body of a post, and that of a claim, for the description of the API. */
-  readonly posted: z.ZodType;
-  readonly wantedClaim: z.ZodType;
-  readonly messages: (body: unknown) => PostedMessage[];
-  readonly claim: (body: unknown) => ClaimBody;
-  /** The kinds of things that a purge includes. Without a body it includes everything. */
-  readonly purged: (body: unknown) => ReadonlySet<unknown>;
-}
-
-/** Builds the schemas once, for one version of the API. */
-export function bodiesOf({ lists }: Dialect, limits: QueueRequestLimits): SealedBodies {
-  const { posted, one } = postSchema(limits);
-  const several = z.array(one).min(1).max(limits.page.most);
-  const messages = lists ? posted : z.object({ messages: posted }, notFound).transform((body) => body.messages);
-  const claim = z.object({
-    ttl: seconds({ field: 'ttl', what: 'TTL for a claim', least: 1, fallback: 300, limit: limits.claimTtl }),
-    grace: seconds({ field: 'grace', what: 'grace for a claim', least: 0, fallback: 60, limit: limits.claimTtl }),
-    batch: z
-      .int({ error: 'The value of the "batch" field must be a int.' })
-      .min(1, { error: batchRange })
-      .max(mostInBatch, { error: batchRange })
-      .optional(),
-    by_reference: z.boolean({ error: 'The value of the "by_reference" field must be a bool.' }).optional(),
-    inputs_by_reference: z
-      .boolean({ error: 'The value of the "inputs_by_reference" field must be a bool.' })
-      .optional(),
-    answers: posted
-      .transform((all) =>
-        all.map(({ ttl = Math.min(3600, limits.messageTtl.most), ...message }) => ({ ...message, ttl })),
-      )
-      .optional(),
-  });
-  return {
-    posted: lists ? several : z.object({ messages: several }),
-    wantedClaim: claim.extend({ answers: several.optional() }),
-    messages: (body) => parse(messages, body),
-    claim: (body) => parse(claim, body),
-    purged: (body) => new Set(parse(purgeSchema, isObject(body) ? body : {}).resource_types),
-  };
-}
-
-const batchRange = `The "batch" of a claim must be at least 1 and at most ${mostInBatch}.`;
-const notFound = { error: 'No messages were found in the request body.' };
-
-function postSchema({ page: { most, setting }, messageTtl }: QueueRequestLimits) {
-  const ttl = secondsRule({ field: 'ttl', what: 'TTL for a message', least: 1, limit: messageTtl }).nullish();
-  const message = z.object({
-    body: z.custom<Json>((body) => body !== undefined, { error: 'Missing "body" field.' }),
-    ttl,
-    delay: delaySchema,
-  });
-  const posted = z
-    .array(z.unknown(), notFound)
-    .min(1, { error: 'No messages to enqueu.' })
-    .max(most, {
-      error: ({ input }) =>
-        `The post has ${(input as unknown[]).length} messages; it may have at most ${most} (${setting}).`,
+/** A whole number within a range. */
+const whole = (field: string, { least, most, range }: { least: number; most: number; range: string }) =>
+  z
+    .int({
+      error: ({ code }) => (code === 'invalid_type' ? `The value of the "${field}" field must be a int.` : range),
     })
-    // Reads the messages only if their number is allowed.
-    .pipe(z.array(z.preprocess((item) => (isObject(item) ? item : {}), message).transform(withoutDefaults)));
-  return { posted, one: message };
-}
+    .min(least, { error: range })
+    .max(most, { error: range });
 
-const delayRange = `The delay for a message may not exceed ${mostMessageDelay} seconds, and must be at least 0 seconds long.`;
-const delaySchema = z
-  .int({
-    error: ({ code }) => (code === 'invalid_type' ? 'The value of the "delay" field must be a int.' : delayRange),
-  })
-  .min(0, { error: delayRange })
-  .max(mostMessageDelay, { error: delayRange })
-  .nullish();
-
-const withoutDefaults = ({
-  delay,
-  ttl,
-  ...message
-}: Pick<PostedMessage, 'body'> & { delay?: number | null | undefined; ttl?: number | null | undefined }) => ({
-  ...message,
-  ...(typeof ttl === 'number' && { ttl }),
-  ...(typeof delay === 'number' && { delay }),
-});
-
-const purgeable: readonly unknown[] = ['messages', 'subscriptions'];
-export const purgeSchema = z.object({
-  resource_types: z
-    .custom<unknown[]>(
-      (types) => Array.isArray(types) && types.length > 0 && types.every((type) => purgeable.includes(type)),
-      {
-        error: ({ input }) =>
-          `The "resource_types" of a purge are a list of ${purgeable.join(' and ')}, not ${JSON.stringify(input)}.`,
-      },
-    )
-    .default([...purgeable]),
+const delay = whole('delay', {
+  least: 0,
+  most: mostMessageDelay,
+  range: `The delay for a message may not exceed ${mostMessageDelay} seconds, and must be at least 0 seconds long.`,
 });
 
 interface SecondsRule {
@@ -132,29 +72,70 @@ interface SecondsRule {
   readonly limit: LimitRule;
 }
 
-/** A whole number of seconds; absent or null: the fallback, or the limit if that is less. */
-const seconds = ({ fallback, ...field }: SecondsRule & { fallback: number }) =>
-  secondsRule(field)
-    .nullish()
-    .transform((given) => given ?? Math.min(fallback, field.limit.most));
+const seconds = ({ field, what, least, limit: { most, setting } }: SecondsRule) =>
+  whole(field, {
+    least,
+    most,
+    range: `The ${what} may not exceed ${most} seconds (${setting}), and must be at least ${least} seconds long.`,
+  });
 
-function secondsRule(field: SecondsRule) {
-  const { what, least, limit } = field;
-  const range = `The ${what} may not exceed ${limit.most} seconds (${limit.setting}), and must be at least ${least} seconds long.`;
-  return z
-    .int({
-      error: ({ code }) => (code === 'invalid_type' ? `The value of the "${field.field}" field must be a int.` : range),
-    })
-    .min(least, { error: range })
-    .max(limit.most, { error: range });
+const flag = (field: string) => z.boolean({ error: `The value of the "${field}" field must be a bool.` }).optional();
+
+/** The bodies of a new claim and of its renewal: seconds of the lease and of its grace. */
+export function claimBodies(limits: QueueRequestLimits) {
+  const { claimTtl, messageTtl } = limits;
+  const ttl = seconds({ field: 'ttl', what: 'TTL for a claim', least: 1, limit: claimTtl }).nullable();
+  const grace = seconds({ field: 'grace', what: 'grace for a claim', least: 0, limit: claimTtl }).nullable();
+  const [usualTtl, usualGrace] = [Math.min(300, claimTtl.most), Math.min(60, claimTtl.most)];
+  const wantedTtl = ttl.default(usualTtl).transform((given) => given ?? usualTtl);
+  const answerTtl = Math.min(3600, messageTtl.most);
+  const claimed = z.object(
+    {
+      ttl: wantedTtl,
+      grace: grace.default(usualGrace).transform((given) => given ?? usualGrace),
+      batch: whole('batch', {
+        least: 1,
+        most: mostInBatch,
+        range: `The "batch" of a claim must be at least 1 and at most ${mostInBatch}.`,
+      })
+        .optional()
+        .meta({ description: 'The most requests that a host takes at once.' }),
+      by_reference: flag('by_reference').meta({ description: 'True for a host that fetches long configs by itself.' }),
+      inputs_by_reference: flag('inputs_by_reference').meta({
+        description: 'True for a host that fetches long values of inputs by itself.',
+      }),
+      answers: messageList(limits)
+        .transform((all) => all.map((message) => ({ ...message, ttl: message.ttl ?? answerTtl })))
+        .optional()
+        .meta({ description: 'Answers of a host to its earlier requests.' }),
+    },
+    mustBeObject,
+  );
+  // A renewal without a grace keeps that of the claim.
+  const renewedGrace = grace.transform((given) => given ?? usualGrace).optional();
+  const renewed = z.object({ ttl: wantedTtl, grace: renewedGrace }, mustBeObject);
+  return { claimed: orNothing(claimed), renewed: orNothing(renewed) };
 }
 
-function parse<T>(schema: z.ZodType<T>, body: unknown): T {
-  const parsed = schema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const field = issue?.path.at(-1);
-  const isRange = issue?.code === 'too_big' || issue?.code === 'too_small';
-  const isField = typeof field === 'string' && field !== 'messages' && !isRange;
-  throw zaqarError('InvalidRequest', isField ? 'Invalid request body' : 'Invalid API request', issue?.message ?? '');
-}
+const purgeable: readonly unknown[] = ['messages', 'subscriptions'];
+/** The kinds of things that a purge includes. Without a body it includes everything. */
+export const purgeBody = orNothing(
+  z.object(
+    {
+      resource_types: z
+        .custom<readonly unknown[]>(
+          (types) => Array.isArray(types) && types.length > 0 && types.every((type) => purgeable.includes(type)),
+          {
+            error: ({ input }) =>
+              `The "resource_types" of a purge are a list of ${purgeable.join(' and ')}, not ${JSON.stringify(input)}.`,
+          },
+        )
+        .meta({ type: 'array', minItems: 1, items: { enum: purgeable } })
+        .default(purgeable),
+    },
+    mustBeObject,
+  ),
+);
+
+/** The metadata of a queue. */
+export const metadataInput = z.object({}, mustBeObject).catchall(json);

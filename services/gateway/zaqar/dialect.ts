@@ -13,6 +13,9 @@
 import type { QueueMessage, QueueView } from '@anneal/contracts/calls/configuration.ts';
 import { json, type JsonObject } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
+import type { Ask } from '../ask.ts';
+import type { SubscriberTrusts } from '../identity/subscriber-trusts.ts';
+import type { QueueRequestLimits } from './limits.ts';
 import { aliasOf } from './queues/queue-alias.ts';
 
 export interface Dialect {
@@ -24,6 +27,14 @@ export interface Dialect {
   readonly clientIdRequired: boolean;
   /** v1 posts and answers bare lists. */
   readonly lists: boolean;
+}
+
+/** The facts that the routes of queues and messages need. */
+export interface QueueRouteOptions {
+  readonly ask: Ask;
+  readonly dialect: Dialect;
+  readonly limits: QueueRequestLimits;
+  readonly trusts: SubscriberTrusts;
 }
 
 const dialect = (version: Dialect['version']): Dialect => ({

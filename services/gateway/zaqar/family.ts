@@ -1,24 +1,26 @@
 /** Zaqar's API in its three versions. */
 import { default as multipart } from '@fastify/multipart';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { readJsonBodies } from '../http/body.ts';
-import { described, serveDocument } from '../http/document.ts';
+import { serveDocument } from '../http/document.ts';
 import { wordErrors } from '../http/family.ts';
+import { route, type Route } from '../http/route.ts';
+import { serveRoutes } from '../http/serve-routes.ts';
 import { requireToken } from '../identity/caller.ts';
 import type { SubscriberTrusts } from '../identity/subscriber-trusts.ts';
-import { clientId, clientIdSchema } from './access.ts';
+import { clientHeaders, requireClientId } from './access.ts';
 import { claimRoutes, type ClaimRouteOptions } from './claims/claim-routes.ts';
 import { dialects, type Dialect } from './dialect.ts';
 import { deleteRoutes } from './messages/message-delete.ts';
-import { postRoutes } from './messages/message-post.ts';
+import { postRoute, readPostedForm } from './messages/message-post.ts';
 import { readRoutes } from './messages/message-read.ts';
 import { queueRoutes } from './queues/queue-routes.ts';
 import { hasSignedUrl, urlHolderOf, shareRoute } from './signed-url.ts';
 import { poolRoutes } from './queues/pool-routes.ts';
 import { isSigned, subscriptionRoutes } from './subscriptions/subscription-routes.ts';
-import { zaqarError, zaqarErrorSchema, zaqarWording } from './wording.ts';
+import { refuseFirst, zaqarError, zaqarErrorSchema, zaqarWording } from './wording.ts';
 
 export type ZaqarOptions = Omit<ClaimRouteOptions, 'dialect'> & {
   /** The trusts of subscribers by trust. */
@@ -43,6 +45,22 @@ const versionEntry = (id: string, status: string, updated: string, type: string)
   links: [{ href: `${zaqarPrefix}/v${id}/`, rel: 'self' }],
 });
 
+const versionsRoute = route({
+  method: 'GET',
+  path: '/',
+  summary: 'List the versions of this API.',
+  public: true,
+  status: 300,
+  answer: z.object({ versions: z.array(z.object({})) }),
+  handle: () => ({
+    versions: [
+      versionEntry('1', 'DEPRECATED', '2014-9-11T17:47:05Z', 'v1'),
+      versionEntry('1.1', 'DEPRECATED', '2016-7-29T02:22:47Z', 'v1_1'),
+      versionEntry('2', 'CURRENT', '2014-9-24T04:06:47Z', 'v2'),
+    ],
+  }),
+});
+
 export function zaqarFamily(scope: FastifyInstance, options: ZaqarOptions): void {
   prepare(scope, options);
   serveDocument(scope, {
@@ -50,21 +68,8 @@ export function zaqarFamily(scope: FastifyInstance, options: ZaqarOptions): void
     description: 'Compatible with Zaqar v2, v1.1 and v1: queues, messages, claims and subscriptions.',
     version: options.version,
     error: zaqarErrorSchema,
-    headers: (path) => (/^\/v[\d.]+\/(queues|pools|flavors)/.test(path) ? clientHeaders(path) : undefined),
   });
-  const versions = described(
-    { summary: 'List the versions of this API.', status: 300, answer: z.object({ versions: z.array(z.object({})) }) },
-    { public: true },
-  );
-  scope.get('/', versions, (_request, reply) =>
-    reply.code(300).send({
-      versions: [
-        versionEntry('1', 'DEPRECATED', '2014-9-11T17:47:05Z', 'v1'),
-        versionEntry('1.1', 'DEPRECATED', '2016-7-29T02:22:47Z', 'v1_1'),
-        versionEntry('2', 'CURRENT', '2014-9-24T04:06:47Z', 'v2'),
-      ],
-    }),
-  );
+  serveRoutes(scope, [versionsRoute]);
   for (const dialect of dialects) {
     scope.register(
       (version, _options, done) => {
@@ -75,9 +80,6 @@ export function zaqarFamily(scope: FastifyInstance, options: ZaqarOptions): void
     );
   }
 }
-
-const clientHeaders = (path: string) =>
-  z.object({ 'Client-ID': path.startsWith('/v1/') ? clientIdSchema.optional() : clientIdSchema });
 
 /** One version at its own path, for clients that resolve hrefs against the host. */
 export function zaqarVersionFamily(scope: FastifyInstance, options: ZaqarOptions, dialect: Dialect): void {
@@ -105,46 +107,62 @@ function prepare(scope: FastifyInstance, options: ZaqarOptions): void {
 }
 
 function speak(version: FastifyInstance, options: ZaqarOptions, dialect: Dialect): void {
+  const all = { ...options, dialect };
   version.addHook('preHandler', async (request) => {
     checkAccept(request);
     checkContentType(request);
-    clientId(request, dialect.clientIdRequired && request.caller?.kind === 'user');
+    requireClientId(request, dialect);
+    await readPostedForm(request, all);
   });
-  homeRoutes(version, dialect);
-  const { ask, limits, trusts } = options;
-  const messages = { ask, dialect, limits, trusts };
-  queueRoutes(version, messages);
-  postRoutes(version, messages);
-  readRoutes(version, messages);
-  deleteRoutes(version, messages);
-  claimRoutes(version, { ...options, dialect });
-  if (dialect.version === 'v2') subscriptionRoutes(version, { ...options, dialect });
-  if (dialect.version === 'v2') shareRoute(version, { ...options, dialect });
-  if (dialect.version !== 'v1') poolRoutes(version, dialect);
+  const isV2 = dialect.version === 'v2';
+  const routes = [
+    ...homeRoutes(dialect),
+    ...queueRoutes(all),
+    postRoute(all),
+    ...readRoutes(all),
+    ...deleteRoutes(all),
+    ...claimRoutes(all),
+    ...(isV2 ? [...subscriptionRoutes(all), shareRoute(all)] : []),
+    ...(dialect.version === 'v1' ? [] : poolRoutes(dialect)),
+  ];
+  // A wrong `Client-ID` is refused by every route.
+  const headers = clientHeaders(dialect);
+  serveRoutes(
+    version,
+    routes.map((each) => ({ headers, ...each })),
+    { refuse: refuseFirst },
+  );
 }
 
-function homeRoutes(scope: FastifyInstance, dialect: Dialect): void {
-  const nothing = (_request: FastifyRequest, reply: FastifyReply) => reply.code(204).send();
-  scope.get('/ping', described({ summary: 'Check that the server answers.' }, { hosts: true }), nothing);
-  const health = { storage_reachable: true, operation_status: {} };
-  const isBare = dialect.version === 'v1';
-  const healthy = described({
+const homeRoutes = (dialect: Dialect): Route[] => [
+  route({
+    method: 'GET',
+    path: '/ping',
+    summary: 'Check that the server answers.',
+    hosts: true,
+    handle: () => undefined,
+  }),
+  route({
+    method: 'GET',
+    path: '/health',
     summary: 'Check that the server works.',
-    ...(!isBare && { answer: z.object({ storage_reachable: z.boolean(), operation_status: z.object({}) }) }),
-  });
-  scope.get('/health', healthy, isBare ? nothing : () => health);
-  const home = described({
+    ...(dialect.version !== 'v1' && {
+      answer: z.object({ storage_reachable: z.boolean(), operation_status: z.object({}) }),
+    }),
+    handle: () => (dialect.version === 'v1' ? undefined : { storage_reachable: true, operation_status: {} }),
+  }),
+  route({
+    method: 'GET',
+    path: '/',
     summary: 'List the addresses, as a JSON home document.',
     answerType: 'application/json-home',
     answer: z.object({ resources: z.record(z.string(), z.object({})) }),
-  });
-  scope.get('/', home, (_request, reply) =>
-    reply
-      .type('application/json-home')
-      .header('cache-control', 'max-age=86400')
-      .send(JSON.stringify({ resources: homeResources(dialect) })),
-  );
-}
+    handle: ({ reply }) => {
+      void reply.type('application/json-home').header('cache-control', 'max-age=86400');
+      return JSON.stringify({ resources: homeResources(dialect) });
+    },
+  }),
+];
 
 /** The addresses of all resources, as a JSON home document. */
 function homeResources({ path }: Dialect): object {
@@ -184,8 +202,12 @@ function checkAccept({ headers: { accept } }: FastifyRequest): void {
   throw zaqarError('InvalidRequest', 'Not acceptable', `This API answers application/json, not ${accept}.`);
 }
 
-function checkContentType({ headers, body }: FastifyRequest): void {
+function checkContentType({ headers, body, routeOptions }: FastifyRequest): void {
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+  const wanted = routeOptions.config.declared?.bodyType;
+  if (wanted !== undefined && type !== wanted) {
+    throw zaqarError('InvalidRequest', 'Unsupported media type', `A patch of metadata must have the type ${wanted}.`);
+  }
   if (body === undefined || type === undefined) return;
   if (type === 'multipart/form-data' || /^application\/([\w.+-]*\+)?json$|json-patch$/.test(type)) return;
   throw zaqarError(

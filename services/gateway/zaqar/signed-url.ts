@@ -7,15 +7,14 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { objectBody } from '../http/body.ts';
-import { described } from '../http/document.ts';
 import { requestPath } from '../http/base-url.ts';
+import { route, type Route } from '../http/route.ts';
 import type { HolderCaller } from '../identity/caller.ts';
 import { queueFor } from './access.ts';
+import { orNothing } from './bodies.ts';
 import { queueHref, type Dialect } from './dialect.ts';
-import { zaqarError } from './wording.ts';
 
 interface Grant {
   readonly project: string;
@@ -29,41 +28,19 @@ const shareable = ['messages', 'subscriptions', 'claims'] as const;
 const usable = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
 const defaultMs = 86_400_000;
 
-const sharedFields = {
-  paths: z.array(z.enum(shareable)).min(1),
-  methods: z.array(z.enum(usable)).min(1),
-  expires: z.string().max(64).meta({ description: 'A time such as `2030-01-01T00:00:00`.' }),
+/** A list of these words, each once. */
+const listOf = (field: string, known: readonly string[]) => {
+  const error = `${field} must be a list of ${known.join(', ')}.`;
+  return z
+    .array(z.enum(known, { error }), { error })
+    .min(1, { error })
+    .transform((given) => [...new Set(given)]);
 };
-const shares = described({
-  summary: 'Sign a URL: its holder may use the queue without a token.',
-  body: z.strictObject(sharedFields).partial().optional(),
-  answer: z.object({
-    project: z.string(),
-    paths: z.array(z.string()),
-    methods: z.array(z.string()),
-    expires: z.string(),
-    signature: z.string(),
-  }),
-});
+
+const noTime = 'expires must be a time such as 2030-01-01T00:00:00.';
 
 const textOf = ({ project, paths, methods, expires }: Grant): string =>
   `signed url of a queue ${JSON.stringify([project, paths, methods, expires])}`;
-
-const invalid = (description: string): AnnealError => zaqarError('InvalidRequest', 'Invalid API request', description);
-
-/** A list of these words in the body. @throws AnnealError InvalidRequest */
-function listIn(
-  body: Readonly<Record<string, unknown>>,
-  field: string,
-  known: readonly string[],
-): string[] | undefined {
-  const given = body[field];
-  if (given === undefined) return undefined;
-  if (!Array.isArray(given) || given.length === 0 || !given.every((each) => known.includes(String(each)))) {
-    throw invalid(`${field} must be a list of ${known.join(', ')}.`);
-  }
-  return [...new Set(given.map(String))];
-}
 
 /** The time of an end, which Zaqar writes without a zone. Undefined for a text of another form. */
 function timeOf(expires: string): number | undefined {
@@ -72,27 +49,48 @@ function timeOf(expires: string): number | undefined {
 }
 
 /** `POST /queues/{queue}/share` */
-export function shareRoute(
-  scope: FastifyInstance,
-  { secrets, dialect, now }: { secrets: Secrets; dialect: Dialect; now: () => number },
-): void {
-  scope.post('/queues/:queue/share', shares, (request, reply) => {
-    const { project, queue } = queueFor(request, 'manage');
-    const body = request.body === undefined ? {} : objectBody(request);
-    const unknown = Object.keys(body).filter((key) => !['paths', 'methods', 'expires'].includes(key));
-    if (unknown.length > 0) throw invalid(`Unknown fields: ${unknown.join(', ')}.`);
-    const paths = listIn(body, 'paths', shareable) ?? ['messages'];
-    const methods = listIn(body, 'methods', usable) ?? ['GET'];
-    const { expires = new Date(now() + defaultMs).toISOString().slice(0, 19) } = body;
-    const end = typeof expires === 'string' ? timeOf(expires) : undefined;
-    if (typeof expires !== 'string' || end === undefined || expires.length > 64) {
-      throw invalid('expires must be a time such as 2030-01-01T00:00:00.');
-    }
-    if (end <= now()) throw invalid('expires must be in the future.');
-    const grant = { project, paths: paths.map((path) => `${queueHref(dialect, queue)}/${path}`), methods, expires };
-    return reply.header('cache-control', 'no-store').send({ ...grant, signature: secrets.sign(textOf(grant)) });
+export const shareRoute = ({
+  secrets,
+  dialect,
+  now,
+}: {
+  secrets: Secrets;
+  dialect: Dialect;
+  now: () => number;
+}): Route => {
+  const end = z
+    .string({ error: noTime })
+    .max(64, { error: noTime })
+    .refine((text) => timeOf(text) !== undefined, { error: noTime, abort: true })
+    .refine((text) => (timeOf(text) ?? 0) > now(), { error: 'expires must be in the future.' });
+  return route({
+    method: 'POST',
+    path: '/queues/{queue}/share',
+    summary: 'Sign a URL: its holder may use the queue without a token.',
+    body: orNothing(
+      z.strictObject({
+        paths: listOf('paths', shareable).default(['messages']),
+        methods: listOf('methods', usable).default(['GET']),
+        expires: end.optional().meta({ description: 'A time such as `2030-01-01T00:00:00`. In a day when absent.' }),
+      }),
+    ),
+    answer: z.object({
+      project: z.string(),
+      paths: z.array(z.string()),
+      methods: z.array(z.string()),
+      expires: z.string(),
+      signature: z.string(),
+    }),
+    handle: ({ body, request, reply }) => {
+      const { project, queue } = queueFor(request, 'manage');
+      const { methods, expires = new Date(now() + defaultMs).toISOString().slice(0, 19) } = body;
+      const paths = body.paths.map((path) => `${queueHref(dialect, queue)}/${path}`);
+      const grant = { project, paths, methods, expires };
+      void reply.header('cache-control', 'no-store');
+      return { ...grant, signature: secrets.sign(textOf(grant)) };
+    },
   });
-}
+};
 
 const headerOf = ({ headers }: FastifyRequest, name: string): string => {
   const value = headers[name];

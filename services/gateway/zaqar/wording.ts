@@ -3,6 +3,7 @@ import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import { z } from 'zod';
 import type { FamilyWording } from '../http/family.ts';
+import { refuseAll, type Refuse } from '../http/input.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
 
 const titles: Readonly<Record<number, string>> = {
@@ -23,6 +24,18 @@ const titles: Readonly<Record<number, string>> = {
 export function zaqarError(code: AnnealError['code'], title: string, description: string): AnnealError {
   return new AnnealError(code, description, { details: { title } });
 }
+
+/** Zaqar has a title of its own for a field that is missing or of another type. */
+const fieldText = /^(Missing|The value of the|The) "\w+" (field|of a purge)/;
+
+/** Refuses wrong input as Zaqar does: it names the first mistake only. Texts that are no sentences are not Zaqar's. */
+export const refuseFirst: Refuse = (mistakes, place) => {
+  const { path, message } = mistakes[0] ?? { path: '', message: '' };
+  if (!message.endsWith('.')) return refuseAll(mistakes, place);
+  const fieldTitle = fieldText.test(message) ? 'Invalid request body' : titles[400];
+  const title = path === 'client-id' ? 'Wrong UUID value' : fieldTitle;
+  return new AnnealError('InvalidRequest', message, { mistakes, details: { title } });
+};
 
 /** The body of an error. */
 export const zaqarErrorSchema = z

@@ -128,6 +128,19 @@ describe('v2', () => {
     ).toBe(400);
     expect((await refused('DELETE', messages))[0]).toBe(400);
     expect((await refused('DELETE', `${messages}?pop=1&ids=a`))[0]).toBe(400);
+    expect((await refused('DELETE', messages))[2]).toContain('either "ids" or "pop"');
+    expect((await refused('GET', `${messages}?limit=1.5`))[2]).toBe(
+      'Limit must be at least 1 and no greater than 100 (ANNEAL_GATEWAY_QUEUE_PAGE).',
+    );
+    expect((await refused('DELETE', `${messages}?pop=x`))[2]).toBe(
+      'Pop value must be at least 1 and may not be greater than 20 (ANNEAL_GATEWAY_QUEUE_POP).',
+    );
+    expect(await refused('GET', `${messages}?echo=maybe`)).toEqual([
+      400,
+      'Invalid API request',
+      'The query is not valid: echo: must be true or false, not "maybe"',
+    ]);
+    expect((await refused('PUT', '/v2/queues/q1', []))[2]).toBe('The request body must be a JSON object.');
     expect((await refused('GET', '/v2/nothing'))[0]).toBe(404);
     expect((await refused('POST', '/v2/queues/q1', {}))[0]).toBe(405);
     expect((await refused('GET', '/v2/queues', undefined, { ...client, 'x-auth-token': 'x' }))[0]).toBe(401);

@@ -20,7 +20,6 @@ import { authenticated, callerOf, ofHost, type Authenticate } from '../../identi
 import type { HeldHosts } from '../../held-hosts.ts';
 import { queueKey, type Wakeups } from '../../wakeups.ts';
 import type { QueueAccess } from '../access.ts';
-import { isProxied, waitOf } from '../limits.ts';
 
 export interface ClaimOptions {
   ask: Ask;
@@ -55,20 +54,24 @@ export interface ClaimAnswer {
   messages: QueueMessage[];
 }
 
+/** True when a proxy says that it passed the request on. Most of them close a connection that is quiet for a minute. */
+const isProxied = ({ headers }: FastifyRequest): boolean =>
+  ['x-forwarded-for', 'forwarded', 'via'].some((name) => headers[name] !== undefined);
+
 /**
- * Claims what the queue has, or waits for it as long as the request allows. Undefined when there is nothing. The answers
+ * Claims what the queue has, or waits for it, at most `wait` seconds. Undefined when there is nothing. The answers
  * of a host are handed over before the wait, so the request ends only after they were taken.
  */
 export async function claimWithin(
   options: ClaimOptions,
   request: FastifyRequest,
-  { access, wanted }: { access: QueueAccess; wanted: WantedClaim },
+  { access, wanted, wait }: { access: QueueAccess; wanted: WantedClaim; wait: number },
 ): Promise<ClaimAnswer | undefined> {
   const { ask, authenticate, wakeups, held, maxWaitSeconds, hostWaitSeconds, stopping } = options;
   const caller = callerOf(request);
   const isHost = caller.kind === 'host';
   const lookMs = isHost ? Infinity : lookAgainMs;
-  const waitSeconds = waitOf(request, isHost && !isProxied(request) ? hostWaitSeconds : maxWaitSeconds);
+  const waitSeconds = Math.min(wait, isHost && !isProxied(request) ? hostWaitSeconds : maxWaitSeconds);
   const end = performance.now() + waitSeconds * 1000;
   const key = queueKey(access.project, access.queue);
   const wake = (): void => wakeups.wake(key);

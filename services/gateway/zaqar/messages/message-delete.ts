@@ -2,20 +2,16 @@
 import { queueMessageDelete } from '@anneal/contracts/calls/configuration.ts';
 import { hasCode } from '@anneal/contracts/errors.ts';
 import { json } from '@anneal/contracts/json.ts';
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { withMetadata } from '../../host-metadata.ts';
-import { queryValue } from '../../http/body.ts';
-import { described } from '../../http/document.ts';
+import { route, type Route } from '../../http/route.ts';
 import { callerOf, ofHost } from '../../identity/caller.ts';
-import type { SubscriberTrusts } from '../../identity/subscriber-trusts.ts';
-import { queueFor, type QueueAccess } from '../access.ts';
+import { asHost, queueFor, type QueueAccess } from '../access.ts';
 import { removeSubscriptions } from '../subscriptions/subscription-routes.ts';
-import { bodiesOf, purgeSchema } from '../bodies.ts';
-import { idsOf, limitQueries, popOf } from '../limits.ts';
-import { allMessages, checkedHosts, oneMessage, type MessagePath, type MessageRouteOptions } from './message-paths.ts';
-import { zaqarError } from '../wording.ts';
+import { purgeBody } from '../bodies.ts';
+import type { QueueRouteOptions } from '../dialect.ts';
+import { limitQueries } from '../limits.ts';
 
 const poppedSchema = z.object({
   id: z.string(),
@@ -26,89 +22,82 @@ const poppedSchema = z.object({
   claim_count: z.number(),
 });
 
-export function deleteRoutes(
-  scope: FastifyInstance,
-  { ask, dialect, limits, trusts }: MessageRouteOptions & { readonly trusts: SubscriberTrusts },
-): void {
-  const one = described(
-    {
-      summary: 'Delete a message. A claimed one needs its claim.',
-      query: z.object({ claim_id: z.string().optional() }),
-    },
-    checkedHosts.config,
-  );
-  scope.delete<MessagePath>(oneMessage, one, async (request, reply) => {
-    const claim = queryValue(request, 'claim_id');
-    await remove(ask, queueFor(request, 'take'), {
-      ...ofHost(callerOf(request)),
-      ids: [request.params.message],
-      ...(claim !== undefined && { claim_id: claim }),
-    });
-    return reply.code(204).send();
-  });
+const oneOrOther = 'pop and id params cannot be present together in the delete request.';
+const noneGiven = 'The request should have either "ids" or "pop" parameter in the request, to be able to delete.';
 
+export const deleteRoutes = (options: QueueRouteOptions): Route[] => [
+  route({
+    method: 'DELETE',
+    path: '/queues/{queue}/messages/{message}',
+    summary: 'Delete a message. A claimed one needs its claim.',
+    hosts: true,
+    checksHost: true,
+    query: z.object({ claim_id: z.string().optional() }),
+    handle: async ({ params: { message }, query, request }) => {
+      const data = { ...ofHost(callerOf(request)), ids: [message], ...query };
+      await remove(options.ask, queueFor(request, 'take'), data);
+    },
+  }),
+  severalRoute(options),
+  ...(options.dialect.version === 'v2' ? [purgeRoute(options)] : []),
+];
+
+const severalRoute = ({ ask, limits }: QueueRouteOptions): Route => {
   const { ids: idsQuery, pop: popQuery } = limitQueries(limits);
-  const several = described(
-    {
-      summary: 'Delete messages by their ids, or take (pop) some.',
-      query: z.object({ ids: idsQuery, pop: popQuery, claim_ids: z.string().optional() }),
-      answer: z.object({ messages: z.array(poppedSchema) }),
-      also: { 204: null },
-    },
-    checkedHosts.config,
-  );
-  scope.delete(allMessages, several, async (request, reply) => {
-    const access = queueFor(request, 'take');
-    const ids = idsOf(request, limits);
-    const pop = popOf(request, limits);
-    const invalid = (description: string) => zaqarError('InvalidRequest', 'Invalid API request', description);
-    if (ids && pop !== undefined) {
-      throw invalid('pop and id params cannot be present together in the delete request.');
-    }
-    if (pop !== undefined) {
+  return route({
+    method: 'DELETE',
+    path: '/queues/{queue}/messages',
+    summary: 'Delete messages by their ids, or take (pop) some.',
+    hosts: true,
+    checksHost: true,
+    query: z
+      .object({ ids: idsQuery, pop: popQuery, claim_ids: z.string().optional(), claim_id: z.string().optional() })
+      .refine(({ ids, pop }) => ids === undefined || pop === undefined, { error: oneOrOther })
+      .refine(({ ids, pop }) => ids !== undefined || pop !== undefined, { error: noneGiven }),
+    answer: z.object({ messages: z.array(poppedSchema) }),
+    also: { 204: null },
+    handle: async ({ query: { ids, pop, claim_ids, claim_id }, request, reply }) => {
+      const access = queueFor(request, 'take');
       const caller = callerOf(request);
-      const { messages, collector } = await remove(ask, access, {
-        ...ofHost(caller),
-        pop,
-        ...(caller.kind === 'host' && { host_id: caller.id }),
-      });
-      const { project } = access;
-      return reply.send({
-        messages: (await withMetadata(ask, { project, messages, collector })).map(
-          ({ id, age, ttl, body, claim_id, claim_count }) => ({ id, age, ttl, body, claim_id, claim_count }),
-        ),
-      });
-    }
-    if (!ids) {
-      throw invalid('The request should have either "ids" or "pop" parameter in the request, to be able to delete.');
-    }
-    const claim = queryValue(request, 'claim_ids')?.split(',', 1)[0] ?? queryValue(request, 'claim_id');
-    await remove(ask, access, { ...ofHost(callerOf(request)), ids, ...(claim !== undefined && { claim_id: claim }) });
-    return reply.code(204).send();
+      if (pop === undefined) {
+        const claim = claim_ids?.split(',', 1)[0] ?? claim_id;
+        await remove(ask, access, { ...ofHost(caller), ids, claim_id: claim });
+        return reply.code(204).send();
+      }
+      const { messages, collector } = await remove(ask, access, { ...ofHost(caller), pop, ...asHost(request) });
+      const popped = await withMetadata(ask, { project: access.project, messages, collector });
+      return {
+        messages: popped.map((message) => {
+          const { id, age, ttl, body, claim_id: claim, claim_count } = message;
+          return { id, age, ttl, body, claim_id: claim, claim_count };
+        }),
+      };
+    },
   });
+};
 
-  if (dialect.version === 'v2') {
-    const { purged } = bodiesOf(dialect, limits);
-    const purges = described({ summary: 'Delete all messages, subscriptions or both.', body: purgeSchema.optional() });
-    scope.post('/queues/:queue/purge', purges, async (request, reply) => {
+const purgeRoute = ({ ask, trusts }: QueueRouteOptions): Route =>
+  route({
+    method: 'POST',
+    path: '/queues/{queue}/purge',
+    summary: 'Delete all messages, subscriptions or both.',
+    body: purgeBody,
+    handle: async ({ body: { resource_types: kinds }, request }) => {
       const access = queueFor(request, 'manage');
-      const kinds = purged(request.body);
-      if (kinds.has('messages')) await remove(ask, access, { purge: true });
-      if (kinds.has('subscriptions')) await removeSubscriptions({ ask, trusts }, access);
-      return reply.code(204).send();
-    });
-  }
-}
+      if (kinds.includes('messages')) await remove(ask, access, { purge: true });
+      if (kinds.includes('subscriptions')) await removeSubscriptions({ ask, trusts }, access);
+    },
+  });
 
 const remove = (
   ask: Ask,
   { project, queue }: QueueAccess,
   data: {
     caller?: { host_id: string; token_hash: string };
-    ids?: string[];
+    ids?: string[] | undefined;
     pop?: number;
     purge?: boolean;
-    claim_id?: string;
+    claim_id?: string | undefined;
     host_id?: string;
   },
 ) =>

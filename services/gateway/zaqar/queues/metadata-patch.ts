@@ -2,7 +2,6 @@
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { json } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
-import { parseField } from '../../http/input.ts';
 import { zaqarError } from '../wording.ts';
 
 export const metadataPatchSchema = z
@@ -15,10 +14,10 @@ export const metadataPatchSchema = z
   )
   .max(100);
 
-/** @throws AnnealError InvalidRequest for an invalid patch, Conflict for a missing key. */
-export function patchMetadata(before: JsonObject, patch: unknown): JsonObject {
+/** @throws AnnealError Conflict for a missing key. */
+export function patchMetadata(before: JsonObject, patch: z.output<typeof metadataPatchSchema>): JsonObject {
   const after = new Map(Object.entries(before));
-  for (const { op, path, value } of parseField(metadataPatchSchema, patch, 'The patch')) {
+  for (const { op, path, value } of patch) {
     const key = path.slice('/metadata/'.length).replaceAll('~1', '/').replaceAll('~0', '~');
     if (op !== 'add' && !after.has(key)) {
       throw zaqarError('Conflict', 'Resource conflict', `Can't ${op} non-existent object ${key}.`);

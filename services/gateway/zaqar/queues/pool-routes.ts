@@ -1,9 +1,7 @@
 /** Pools and flavors: Anneal keeps all queues in one store, so there is one of each, which cannot be changed. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { queryBoolean, queryValue } from '../../http/body.ts';
-import { described } from '../../http/document.ts';
+import { route, type Route } from '../../http/route.ts';
 import { linksSchema, type Dialect } from '../dialect.ts';
 import { zaqarError } from '../wording.ts';
 
@@ -23,39 +21,50 @@ const rowSchemas = {
   pools: z.object({ ...named, weight: z.int(), uri: z.string(), flavor: z.string(), options: z.object().optional() }),
   flavors: z.object({ ...named, pool_list: z.array(z.string()), capabilities: z.array(z.string()) }),
 };
-const listQuery = z.object({ marker: z.string().optional(), detailed: z.boolean().optional() });
+const listQuery = z.object({ marker: z.string().default(''), detailed: z.boolean().default(false) });
 
-export function poolRoutes(scope: FastifyInstance, { path }: Dialect): void {
-  for (const kind of ['pools', 'flavors'] as const) {
+export const poolRoutes = ({ path }: Dialect): Route[] =>
+  (['pools', 'flavors'] as const).flatMap((kind) => {
     const { form, more } = kinds[kind];
     const answer = rowSchemas[kind];
     const one = kind.slice(0, -1);
     const href = `${path}/${kind}/${onlyName}`;
     const row = (detailed: boolean) => ({ name: onlyName, href, ...form, ...(detailed && more) });
-    const listed = z.object({ [kind]: z.array(answer), links: linksSchema });
-    const list = described({ summary: `List the ${kind}: there is one.`, query: listQuery, answer: listed });
-    scope.get(`/${kind}`, list, (request) => {
-      const detailed = queryBoolean(request, 'detailed') ?? false;
-      const rest = (queryValue(request, 'marker') ?? '') < onlyName ? [row(detailed)] : [];
-      const query = `marker=${onlyName}${detailed ? '&detailed=true' : ''}`;
-      return { [kind]: rest, links: [{ rel: 'next', href: `${path}/${kind}?${query}` }] };
-    });
-    scope.get(`/${kind}/:name`, described({ summary: `Show a ${one}.`, answer }), (request) => {
-      const { name } = request.params as { name: string };
-      if (name === onlyName) return row(true);
-      const what = kind === 'pools' ? 'Pool' : 'Flavor';
-      throw zaqarError('NotFound', 'Not found', `${what} ${name} does not exist`);
-    });
-    for (const method of ['PUT', 'PATCH', 'DELETE'] as const) {
-      scope.route({
-        method,
-        url: `/${kind}/:name`,
-        ...described({ summary: `Refused: the only ${one} cannot be changed.`, isRefusal: true }),
-        handler: (request) => refuse(kind, request.method),
-      });
-    }
-  }
-}
+    return [
+      route({
+        method: 'GET',
+        path: `/${kind}`,
+        summary: `List the ${kind}: there is one.`,
+        query: listQuery,
+        answer: z.object({ [kind]: z.array(answer), links: linksSchema }),
+        handle: ({ query: { marker, detailed } }) => {
+          const next = `marker=${onlyName}${detailed ? '&detailed=true' : ''}`;
+          return {
+            [kind]: marker < onlyName ? [row(detailed)] : [],
+            links: [{ rel: 'next', href: `${path}/${kind}?${next}` }],
+          };
+        },
+      }),
+      route({
+        method: 'GET',
+        path: `/${kind}/{name}`,
+        summary: `Show a ${one}.`,
+        answer,
+        handle: ({ params: { name } }) => {
+          if (name === onlyName) return row(true);
+          const what = kind === 'pools' ? 'Pool' : 'Flavor';
+          throw zaqarError('NotFound', 'Not found', `${what} ${name} does not exist`);
+        },
+      }),
+      route({
+        method: ['PUT', 'PATCH', 'DELETE'],
+        path: `/${kind}/{name}`,
+        summary: `Refused: the only ${one} cannot be changed.`,
+        isRefusal: true,
+        handle: ({ request }) => refuse(kind, request.method),
+      }),
+    ];
+  });
 
 function refuse(kind: string, method: string): never {
   throw new AnnealError(

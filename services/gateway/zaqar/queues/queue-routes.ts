@@ -10,14 +10,11 @@ import {
 } from '@anneal/contracts/calls/configuration.ts';
 import { ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { json } from '@anneal/contracts/json.ts';
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Ask } from '../../ask.ts';
-import { objectBody, queryBoolean, queryValue } from '../../http/body.ts';
-import type { SubscriberTrusts } from '../../identity/subscriber-trusts.ts';
-import { described } from '../../http/document.ts';
+import { route, type Route } from '../../http/route.ts';
 import { projectOf } from '../../identity/caller.ts';
 import { queueFor, type QueueAccess } from '../access.ts';
+import { metadataInput, orNothing } from '../bodies.ts';
 import {
   linksSchema,
   listedQueueSchema,
@@ -27,14 +24,13 @@ import {
   ownMetadata,
   queueBody,
   queueHref,
-  type Dialect,
+  type QueueRouteOptions,
 } from '../dialect.ts';
-import { limitOf, limitQueries, type QueueRequestLimits } from '../limits.ts';
+import { limitQueries } from '../limits.ts';
 import { removeSubscriptions } from '../subscriptions/subscription-routes.ts';
 import { metadataPatchSchema, patchMetadata } from './metadata-patch.ts';
 import { onlyName } from './pool-routes.ts';
 import { queueNameOf } from './queue-alias.ts';
-import { zaqarError } from '../wording.ts';
 
 const count = z.int().min(0);
 const endSchema = z
@@ -52,156 +48,174 @@ const statsSchema = z.object({
   messages: z.object({ claimed: count, free: count, total: count, newest: endSchema, oldest: endSchema }),
 });
 
-export function queueRoutes(
-  scope: FastifyInstance,
-  {
-    ask,
-    dialect,
-    limits,
-    trusts,
-  }: { ask: Ask; dialect: Dialect; limits: QueueRequestLimits; trusts: SubscriberTrusts },
-): void {
-  const one = '/queues/:queue';
+const one = '/queues/{queue}';
 
-  /** Shows a queue. A queue is created with its first message and is shown as empty before that, except in v1. */
-  const showOrEmpty = async ({ project, queue }: QueueAccess): Promise<QueueView> =>
-    ask('configuration', queueShow, { project, data: { project, queue, or_empty: dialect.version !== 'v1' } });
+/** Shows a queue. A queue is created with its first message and is shown as empty before that, except in v1. */
+const showOrEmpty = ({ ask, dialect }: QueueRouteOptions, { project, queue }: QueueAccess): Promise<QueueView> =>
+  ask('configuration', queueShow, { project, data: { project, queue, or_empty: dialect.version !== 'v1' } });
 
-  const creates = described({
-    summary: 'Create a queue, or replace its metadata.',
-    body: metadataSchema.optional(),
-    status: 201,
-    also: { 204: null },
-  });
-  scope.put(one, creates, async (request, reply) => {
-    const { project, queue } = queueFor(request, 'manage');
-    const metadata = objectBody(request);
-    const { _flavor: flavor = onlyName } = metadata;
-    if (flavor !== onlyName) {
-      throw zaqarError('InvalidRequest', 'Invalid API request', `Flavor ${JSON.stringify(flavor)} does not exist`);
-    }
-    const { created } = await ask('configuration', queueCreate, {
-      project,
-      // v1 has a separate address for metadata, so a repeated creation must not erase them.
-      data: { project, queue, ...(dialect.version !== 'v1' && { metadata }) },
-    });
-    return reply
-      .code(created ? 201 : 204)
-      .header('location', queueHref(dialect, queue))
-      .send();
-  });
+export const queueRoutes = (options: QueueRouteOptions): Route[] => [
+  ...changeRoutes(options),
+  ...(options.dialect.version === 'v1' ? metadataRoutes(options) : []),
+  ...(options.dialect.version === 'v2' ? [patchRoute(options)] : []),
+  statsRoute(options),
+  listRoute(options),
+];
 
-  const shows =
-    dialect.version === 'v1'
-      ? described({ summary: 'Check that a queue exists.' })
-      : described({ summary: 'Show the metadata of a queue.', answer: metadataSchema });
-  scope.get(one, shows, async (request, reply) => {
-    const { project, queue } = queueFor(request, 'manage');
-    const view = await showOrEmpty({ project, queue });
-    return dialect.version === 'v1' ? reply.code(204).send() : metadataBody(dialect, view);
-  });
+const flavored = metadataInput.extend({
+  _flavor: z.literal(onlyName, { error: ({ input }) => `Flavor ${JSON.stringify(input)} does not exist.` }).optional(),
+});
 
-  scope.delete(one, described({ summary: 'Delete a queue with its messages.' }), async (request, reply) => {
-    const { project, queue } = queueFor(request, 'manage');
-    // First, so that a repeat after a failure finds them. A later queue of this name has no subscribers.
-    await removeSubscriptions({ ask, trusts }, { project, queue });
-    await ask('configuration', queueDelete, { project, data: { project, queue } }).catch(ignoreNotFound);
-    return reply.code(204).send();
-  });
+const changeRoutes = (options: QueueRouteOptions): Route[] => {
+  const { ask, dialect, trusts } = options;
+  const isV1 = dialect.version === 'v1';
+  return [
+    route({
+      method: 'PUT',
+      path: one,
+      summary: 'Create a queue, or replace its metadata.',
+      body: orNothing(flavored),
+      status: 201,
+      also: { 204: null },
+      handle: async ({ body: metadata, request, reply }) => {
+        const { project, queue } = queueFor(request, 'manage');
+        const { created } = await ask('configuration', queueCreate, {
+          project,
+          // v1 has a separate address for metadata, so a repeated creation must not erase them.
+          data: { project, queue, ...(!isV1 && { metadata }) },
+        });
+        void reply.code(created ? 201 : 204).header('location', queueHref(dialect, queue));
+      },
+    }),
+    route({
+      method: 'GET',
+      path: one,
+      summary: isV1 ? 'Check that a queue exists.' : 'Show the metadata of a queue.',
+      ...(!isV1 && { answer: metadataSchema }),
+      handle: async ({ request }) => {
+        const view = await showOrEmpty(options, queueFor(request, 'manage'));
+        return isV1 ? undefined : metadataBody(dialect, view);
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: one,
+      summary: 'Delete a queue with its messages.',
+      handle: async ({ request }) => {
+        const { project, queue } = queueFor(request, 'manage');
+        // First, so that a repeat after a failure finds them. A later queue of this name has no subscribers.
+        await removeSubscriptions({ ask, trusts }, { project, queue });
+        await ask('configuration', queueDelete, { project, data: { project, queue } }).catch(ignoreNotFound);
+      },
+    }),
+  ];
+};
 
-  if (dialect.version === 'v1') {
-    const shown = described({ summary: 'Show the metadata of a queue.', answer: metadataSchema });
-    scope.get(`${one}/metadata`, shown, async (request) => {
+/** The address of metadata in v1. */
+const metadataRoutes = ({ ask }: QueueRouteOptions): Route[] => [
+  route({
+    method: 'GET',
+    path: `${one}/metadata`,
+    summary: 'Show the metadata of a queue.',
+    answer: metadataSchema,
+    handle: async ({ request }) => {
       const { project, queue } = queueFor(request, 'manage');
       return (await ask('configuration', queueShow, { project, data: { project, queue } })).metadata;
-    });
-    const replaced = described({ summary: 'Replace the metadata of a queue.', body: metadataSchema });
-    scope.put(`${one}/metadata`, replaced, async (request, reply) => {
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: `${one}/metadata`,
+    summary: 'Replace the metadata of a queue.',
+    body: orNothing(metadataInput),
+    handle: async ({ body: metadata, request }) => {
       const { project, queue } = queueFor(request, 'manage');
-      const metadata = objectBody(request);
       await ask('configuration', queueShow, { project, data: { project, queue } });
       await ask('configuration', queueCreate, { project, data: { project, queue, metadata } });
-      return reply.code(204).send();
-    });
-  }
+    },
+  }),
+];
 
-  if (dialect.version === 'v2') {
-    const type = 'application/openstack-messaging-v2.0-json-patch';
-    const patches = described({
-      summary: 'Change the metadata of a queue.',
-      body: metadataPatchSchema,
-      bodyType: type,
-      answer: metadataSchema,
-    });
-    scope.patch(one, patches, async (request) => {
+const patchRoute = ({ ask, dialect }: QueueRouteOptions): Route =>
+  route({
+    method: 'PATCH',
+    path: one,
+    summary: 'Change the metadata of a queue.',
+    body: metadataPatchSchema,
+    bodyType: 'application/openstack-messaging-v2.0-json-patch',
+    answer: metadataSchema,
+    handle: async ({ body: patch, request }) => {
       const { project, queue } = queueFor(request, 'manage');
-      if (request.headers['content-type']?.split(';', 1)[0]?.trim() !== type) {
-        throw zaqarError('InvalidRequest', 'Unsupported media type', `A patch of metadata must have the type ${type}.`);
-      }
       const before = await ask('configuration', queueShow, { project, data: { project, queue } });
       // Clients that replace all metadata remove every shown key that they do not want, including reserved keys.
-      const patched = patchMetadata(metadataBody(dialect, before), request.body);
+      const patched = patchMetadata(metadataBody(dialect, before), patch);
       const metadata = ownMetadata({ ...before, metadata: patched });
       await ask('configuration', queueCreate, { project, data: { project, queue, metadata } });
       return metadataBody(dialect, { ...before, metadata });
-    });
-  }
-
-  const stats = described({ summary: 'Count the messages of a queue.', answer: statsSchema });
-  scope.get(`${one}/stats`, stats, async (request) => {
-    const { project, queue } = queueFor(request, 'manage');
-    const view = await showOrEmpty({ project, queue });
-    const counts = { claimed: view.claimed, free: view.free, total: view.total };
-    if (view.total === 0) return { messages: counts };
-    const { messages } = await ask('configuration', queueMessages, {
-      project,
-      data: { project, queue, include_claimed: true, echo: true, client_id: '', limit: 1000 },
-    });
-    const end = (message: QueueMessage | undefined) =>
-      message && {
-        age: message.age,
-        ttl: message.ttl,
-        body: message.body,
-        claim_id: message.claim_id,
-        claim_count: message.claim_count,
-        created: `${message.created_at.slice(0, 19)}Z`,
-        href: messageHref(dialect, queue, { ...message, claim_id: null }),
-      };
-    return { messages: { ...counts, newest: end(messages.at(-1)), oldest: end(messages[0]) } };
+    },
   });
 
-  const { limit: limitQuery } = limitQueries(limits);
-  const lists = described({
+const statsRoute = (options: QueueRouteOptions): Route =>
+  route({
+    method: 'GET',
+    path: `${one}/stats`,
+    summary: 'Count the messages of a queue.',
+    answer: statsSchema,
+    handle: async ({ request }) => {
+      const { ask, dialect } = options;
+      const { project, queue } = queueFor(request, 'manage');
+      const { claimed, free, total } = await showOrEmpty(options, { project, queue });
+      const counts = { claimed, free, total };
+      if (total === 0) return { messages: counts };
+      const { messages } = await ask('configuration', queueMessages, {
+        project,
+        data: { project, queue, include_claimed: true, echo: true, client_id: '', limit: 1000 },
+      });
+      const end = (message: QueueMessage | undefined) =>
+        message && {
+          age: message.age,
+          ttl: message.ttl,
+          body: message.body,
+          claim_id: message.claim_id,
+          claim_count: message.claim_count,
+          created: `${message.created_at.slice(0, 19)}Z`,
+          href: messageHref(dialect, queue, { ...message, claim_id: null }),
+        };
+      return { messages: { ...counts, newest: end(messages.at(-1)), oldest: end(messages[0]) } };
+    },
+  });
+
+const flag = z.boolean().default(false);
+const listRoute = ({ ask, dialect, limits }: QueueRouteOptions): Route =>
+  route({
+    method: 'GET',
+    path: '/queues',
     summary: 'List the queues of the project.',
     query: z.object({
-      limit: limitQuery,
-      marker: z.string().optional(),
-      detailed: z.boolean().optional(),
-      with_count: z.boolean().optional(),
+      limit: limitQueries(limits).limit,
+      marker: z
+        .string()
+        .transform((name) => queueNameOf(name))
+        .optional(),
+      detailed: flag,
+      with_count: flag,
     }),
     answer: z.object({ queues: z.array(listedQueueSchema), links: linksSchema, count: z.int().optional() }),
     ...(dialect.lists && { also: { 204: null } }),
+    handle: async ({ query: { limit, marker, detailed, with_count }, request, reply }) => {
+      const project = projectOf(request);
+      const { queues } = await ask('configuration', queueList, { project, data: { project, limit, marker } });
+      const last = queues.at(-1);
+      if (!last && dialect.lists) return reply.code(204).send();
+      const next = new URLSearchParams({ limit: String(limit), ...(detailed && { detailed: 'true' }) });
+      if (last) next.set('marker', queueBody(dialect, last.name).name);
+      return {
+        queues: queues.map((view) => ({
+          ...queueBody(dialect, view.name),
+          ...(detailed && { metadata: metadataBody(dialect, view) }),
+        })),
+        links: last ? [{ rel: 'next', href: `${dialect.path}/queues?${next.toString()}` }] : [],
+        ...(with_count && { count: queues.length }),
+      };
+    },
   });
-  scope.get('/queues', lists, async (request, reply) => {
-    const project = projectOf(request);
-    const limit = limitOf(request, limits);
-    const marker = queryValue(request, 'marker');
-    const detailed = queryBoolean(request, 'detailed') ?? false;
-    const { queues } = await ask('configuration', queueList, {
-      project,
-      data: { project, limit, ...(marker !== undefined && { marker: queueNameOf(marker) }) },
-    });
-    const last = queues.at(-1);
-    if (!last && dialect.lists) return reply.code(204).send();
-    const query = new URLSearchParams({ limit: String(limit), ...(detailed && { detailed: 'true' }) });
-    if (last) query.set('marker', queueBody(dialect, last.name).name);
-    return {
-      queues: queues.map((view) => ({
-        ...queueBody(dialect, view.name),
-        ...(detailed && { metadata: metadataBody(dialect, view) }),
-      })),
-      links: last ? [{ rel: 'next', href: `${dialect.path}/queues?${query.toString()}` }] : [],
-      ...(queryBoolean(request, 'with_count') && { count: queues.length }),
-    };
-  });
-}

@@ -11,77 +11,66 @@ import {
   queueSubscriptionUpdate,
   type QueueSubscription,
 } from '@anneal/contracts/calls/notification.ts';
-import type { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { json } from '@anneal/contracts/json.ts';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { baseUrl, nextQueryOf } from '../../http/base-url.ts';
-import { objectBody, queryValue } from '../../http/body.ts';
-import { described } from '../../http/document.ts';
+import { takePage } from '../../http/list.ts';
+import { route, type Route } from '../../http/route.ts';
 import type { SubscriberTrusts } from '../../identity/subscriber-trusts.ts';
-import { queueFor, type QueueAccess } from '../access.ts';
-import { linksSchema, queueHref, type Dialect } from '../dialect.ts';
-import { limitOf, limitQueries, type QueueRequestLimits } from '../limits.ts';
+import { clientHeaders, queueFor, type QueueAccess } from '../access.ts';
+import { mustBeObject, orAbsent, orNothing } from '../bodies.ts';
+import { linksSchema, queueHref, type Dialect, type QueueRouteOptions } from '../dialect.ts';
+import { limitQueries } from '../limits.ts';
 import { zaqarError } from '../wording.ts';
 
-const all = '/queues/:queue/subscriptions';
-const one = `${all}/:subscription`;
-const confirmation = `${one}/confirm`;
+const all = '/queues/{queue}/subscriptions';
+const one = `${all}/{subscription}` as const;
+const confirmation = `${one}/confirm` as const;
 
 const shortestTtl = 60;
 const longestTtl = 10 * 365 * 86_400;
 const defaultTtl = 3600;
 
-const invalid = (description: string): AnnealError => zaqarError('InvalidRequest', 'Invalid API request', description);
-
 /** A listener confirms with the headers that it has received instead of a token. */
-export const isSigned = (request: FastifyRequest): boolean =>
-  request.routeOptions.url?.endsWith(confirmation) === true && request.headers['url-signature'] !== undefined;
-
-interface WantedFields {
-  readonly subscriber?: string;
-  readonly ttl?: number;
-  readonly options?: JsonObject;
-}
-
-/** @throws AnnealError InvalidRequest in Zaqar's words, at the first mistake */
-export function readSubscription(body: JsonObject): WantedFields {
-  const { subscriber, ttl, options } = body;
-  if (subscriber !== undefined && subscriber !== null) checkSubscriber(subscriber);
-  if (options !== undefined && options !== null && !isObject(options)) throw invalid('Options must be a dict.');
-  if (ttl !== undefined && ttl !== null) {
-    if (typeof ttl !== 'number' || !Number.isInteger(ttl)) throw invalid('TTL must be an integer.');
-    if (ttl < shortestTtl) throw invalid(`The TTL for a subscription must be at least ${shortestTtl} seconds long.`);
-    if (ttl > longestTtl) throw invalid(`The TTL for a subscription may not exceed ${longestTtl} seconds.`);
-  }
-  return {
-    ...(typeof subscriber === 'string' && { subscriber }),
-    ...(typeof ttl === 'number' && { ttl }),
-    ...(isObject(options) && { options }),
-  };
-}
-
-const wantedSchema = z.object({
-  subscriber: z.url().meta({
-    description:
-      'A webhook, `mailto:` and an address, or `trust+` and an address of this server, to which the messages are posted with the rights of the caller.',
-  }),
-  ttl: z.int().min(shortestTtl).max(longestTtl).nullish().meta({ description: 'Seconds.' }),
-  options: z.looseObject({}).nullish(),
-});
+export const isSigned = ({ routeOptions, headers }: FastifyRequest): boolean =>
+  routeOptions.config.declared?.path === confirmation && headers['url-signature'] !== undefined;
 
 const schemes = ['http', 'https', 'mailto', 'trust+http', 'trust+https'];
 const schemeList = `['${schemes.join("', '")}']`;
+const otherScheme = `The subscriber type of subscription must be supported in the list ${schemeList}.`;
 
-function checkSubscriber(subscriber: unknown): void {
-  const scheme = typeof subscriber === 'string' ? (subscriber.split(':', 1)[0] ?? '') : '';
-  if (schemes.includes(scheme)) {
-    if (URL.canParse(String(subscriber))) return;
-    throw invalid(`The subscriber ${JSON.stringify(subscriber)} is not a URL.`);
-  }
-  throw invalid(`The subscriber type of subscription must be supported in the list ${schemeList}.`);
-}
+const subscriberText =
+  'A webhook, `mailto:` and an address, or `trust+` and an address of this server, to which the messages are posted with the rights of the caller.';
+const subscriberField = z
+  .string({
+    error: ({ input }) =>
+      input === undefined || input === null ? 'Missing parameter subscriber in body.' : otherScheme,
+  })
+  .refine((text) => schemes.includes(text.split(':', 1)[0] ?? ''), { error: otherScheme, abort: true })
+  .refine((text) => URL.canParse(text), {
+    error: ({ input }) => `The subscriber ${JSON.stringify(input)} is not a URL.`,
+  })
+  .meta({ format: 'uri', description: subscriberText });
+
+const noEnd = 'The "URL-Expires" header must be a number of seconds.';
+
+const optionalFields = {
+  ttl: orAbsent(
+    z
+      .int({ error: 'TTL must be an integer.' })
+      .min(shortestTtl, { error: `The TTL for a subscription must be at least ${shortestTtl} seconds long.` })
+      .max(longestTtl, { error: `The TTL for a subscription may not exceed ${longestTtl} seconds.` }),
+  ).meta({ description: 'Seconds.' }),
+  options: orAbsent(z.object({}, { error: 'Options must be a dict.' }).catchall(json)),
+};
+const newSubscription = z.object({ subscriber: subscriberField, ...optionalFields }, mustBeObject);
+const changedSubscription = z.object(
+  { subscriber: orAbsent(subscriberField).meta({ description: subscriberText }), ...optionalFields },
+  mustBeObject,
+);
 
 const trusted = /^trust\+/;
 
@@ -89,8 +78,10 @@ const trusted = /^trust\+/;
 function checkOwn(request: FastifyRequest, subscriber: string, gatewayUrl: string): void {
   const origins = [gatewayUrl, baseUrl(request)].map((each) => URL.parse(each)?.origin);
   if (origins.includes(URL.parse(subscriber.replace(trusted, ''))?.origin)) return;
-  throw invalid(
-    `A subscriber by trust must be an address of this server, ${gatewayUrl}, not ${JSON.stringify(subscriber)}.`,
+  const shown = JSON.stringify(subscriber);
+  throw new AnnealError(
+    'InvalidRequest',
+    `A subscriber by trust must be an address of this server, ${gatewayUrl}, not ${shown}.`,
   );
 }
 
@@ -106,130 +97,154 @@ export async function removeSubscriptions(
   await ask('notification', queueSubscriptionDelete, { project, data: { project, queue } });
 }
 
-export interface SubscriptionRouteOptions {
-  readonly ask: Ask;
-  readonly dialect: Dialect;
-  readonly limits: QueueRequestLimits;
+export interface SubscriptionRouteOptions extends QueueRouteOptions {
   readonly newId: () => string;
-  readonly trusts: SubscriberTrusts;
   readonly gatewayUrl: string;
 }
 
-/** The queue and the subscription that a request names. */
-const accessIn =
-  (dialect: Dialect) =>
-  (request: FastifyRequest): QueueAccess & { id: string; href: string } => {
-    const access = queueFor(request, 'manage');
-    const { subscription: id = '' } = request.params as { subscription?: string };
-    return { ...access, id, href: `${queueHref(dialect, access.queue)}/subscriptions` };
-  };
+/** The address of the subscriptions to a queue. */
+const subscriptionsHref = (dialect: Dialect, queue: string): string => `${queueHref(dialect, queue)}/subscriptions`;
 
-export function subscriptionRoutes(
-  scope: FastifyInstance,
-  { ask, dialect, limits, newId, trusts, gatewayUrl }: SubscriptionRouteOptions,
-): void {
-  const accessOf = accessIn(dialect);
-  const list = async ({ project, queue }: QueueAccess, id?: string): Promise<QueueSubscription[]> => {
-    const data = { project, queue, ...(id !== undefined && { id }) };
-    return (await ask('notification', queueSubscriptionList, { project, data })).subscriptions;
-  };
+const listSubscriptions = async (ask: Ask, access: QueueAccess, id?: string): Promise<QueueSubscription[]> => {
+  const { project, queue } = access;
+  return (await ask('notification', queueSubscriptionList, { project, data: { project, queue, id } })).subscriptions;
+};
 
-  const creates = described({
+/** Whether the subscriber is one by trust. @throws AnnealError for one that the user may not have */
+function checkTrust(
+  { trusts, gatewayUrl }: SubscriptionRouteOptions,
+  request: FastifyRequest,
+  subscriber: string | undefined,
+): boolean {
+  if (subscriber === undefined || !trusted.test(subscriber)) return false;
+  checkOwn(request, subscriber, gatewayUrl);
+  trusts.check(request);
+  return true;
+}
+
+export const subscriptionRoutes = (options: SubscriptionRouteOptions): Route[] => [
+  createRoute(options),
+  ...showRoutes(options),
+  ...changeRoutes(options),
+  confirmRoute(options),
+];
+
+const createRoute = (options: SubscriptionRouteOptions): Route =>
+  route({
+    method: 'POST',
+    path: all,
     summary: 'Subscribe to a queue.',
-    body: wantedSchema,
+    body: orNothing(newSubscription),
     status: 201,
     answer: z.object({ subscription_id: z.string() }),
-  });
-  scope.post(all, creates, async (request, reply) => {
-    const { project, queue, href } = accessOf(request);
-    const { subscriber, ttl = defaultTtl, options = {} } = readSubscription(objectBody(request));
-    if (subscriber === undefined) throw invalid('Missing parameter subscriber in body.');
-    const byTrust = trusted.test(subscriber);
-    if (byTrust) {
-      checkOwn(request, subscriber, gatewayUrl);
-      trusts.check(request);
-    }
-    // First, so that no message is posted without an event once the subscription exists.
-    await ask('configuration', queueCreate, { project, data: { project, queue, notifies: true } });
-    const data = { id: newId(), project, queue, subscriber, ttl, options };
-    const made = await ask('notification', queueSubscriptionCreate, { project, data });
-    // Without the trust, after a crash here, the posts are refused; the same request again makes it.
-    if (byTrust) await trusts.make(request, { subscription: made.subscription_id, ttl });
-    return reply.code(201).header('location', href).send(made);
+    handle: async ({ body, request, reply }) => {
+      const { ask, dialect, newId, trusts } = options;
+      const { project, queue } = queueFor(request, 'manage');
+      const { subscriber, ttl = defaultTtl, options: wanted = {} } = body;
+      const byTrust = checkTrust(options, request, subscriber);
+      // First, so that no message is posted without an event once the subscription exists.
+      await ask('configuration', queueCreate, { project, data: { project, queue, notifies: true } });
+      const data = { id: newId(), project, queue, subscriber, ttl, options: wanted };
+      const made = await ask('notification', queueSubscriptionCreate, { project, data });
+      // Without the trust, after a crash here, the posts are refused; the same request again makes it.
+      if (byTrust) await trusts.make(request, { subscription: made.subscription_id, ttl });
+      void reply.header('location', subscriptionsHref(dialect, queue));
+      return made;
+    },
   });
 
-  const lists = described({
+const showRoutes = ({ ask, dialect, limits }: SubscriptionRouteOptions): Route[] => [
+  route({
+    method: 'GET',
+    path: all,
     summary: 'List the subscriptions to a queue.',
     query: z.object({ limit: limitQueries(limits).limit, marker: z.string().optional() }),
     answer: z.object({ subscriptions: z.array(queueSubscriptionSchema), links: linksSchema }),
-  });
-  scope.get(all, lists, async (request) => {
-    const access = accessOf(request);
-    const limit = limitOf(request, limits);
-    const marker = queryValue(request, 'marker');
-    const found = await list(access);
-    const start = marker === undefined ? 0 : found.findIndex(({ id }) => id === marker) + 1;
-    const page = found.slice(start, start + limit);
-    const last = page.at(-1)?.id ?? marker;
-    const next = last === undefined ? '' : nextQueryOf(request, { marker: last });
-    return { subscriptions: page, links: [{ rel: 'next', href: `${access.href}${next}` }] };
-  });
+    handle: async ({ query, request }) => {
+      const access = queueFor(request, 'manage');
+      const found = await listSubscriptions(ask, access);
+      const { rows } = takePage(found, query, { idOf: ({ id }) => id, unknownMarker: 'ignored' });
+      const last = rows.at(-1)?.id ?? query.marker;
+      const next = last === undefined ? '' : nextQueryOf(request, { marker: last });
+      return {
+        subscriptions: rows,
+        links: [{ rel: 'next', href: `${subscriptionsHref(dialect, access.queue)}${next}` }],
+      };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: one,
+    summary: 'Show a subscription.',
+    answer: queueSubscriptionSchema,
+    handle: async ({ params: { subscription: id }, request }) => {
+      const [found] = await listSubscriptions(ask, queueFor(request, 'manage'), id);
+      if (found) return found;
+      throw zaqarError('NotFound', 'Not found', `Subscription ${id} does not exist`);
+    },
+  }),
+];
 
-  const shows = described({ summary: 'Show a subscription.', answer: queueSubscriptionSchema });
-  scope.get(one, shows, async (request) => {
-    const access = accessOf(request);
-    const [found] = await list(access, access.id);
-    if (!found) throw zaqarError('NotFound', 'Not found', `Subscription ${access.id} does not exist`);
-    return found;
-  });
+const changeRoutes = (options: SubscriptionRouteOptions): Route[] => {
+  const { ask, dialect, trusts } = options;
+  return [
+    route({
+      method: 'PATCH',
+      path: one,
+      summary: 'Change a subscription.',
+      body: orNothing(changedSubscription),
+      handle: async ({ params: { subscription: id }, body, request, reply }) => {
+        const { project, queue } = queueFor(request, 'manage');
+        const { subscriber, ttl } = body;
+        const byTrust = checkTrust(options, request, subscriber);
+        await ask('notification', queueSubscriptionUpdate, { project, data: { project, queue, id, ...body } });
+        const [changed] = subscriber === undefined ? [] : await listSubscriptions(ask, { project, queue }, id);
+        if (byTrust) await trusts.make(request, { subscription: id, ttl: ttl ?? changed?.ttl ?? defaultTtl });
+        else if (subscriber !== undefined) await trusts.remove(id);
+        else if (ttl !== undefined) await trusts.extend(id, ttl);
+        void reply.header('location', `${subscriptionsHref(dialect, queue)}/${id}`);
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: one,
+      summary: 'Delete a subscription.',
+      handle: async ({ params: { subscription: id }, request }) => {
+        const { project, queue } = queueFor(request, 'manage');
+        const [found] = await listSubscriptions(ask, { project, queue }, id);
+        if (found) await trusts.remove(id);
+        await ask('notification', queueSubscriptionDelete, { project, data: { project, queue, id } });
+      },
+    }),
+  ];
+};
 
-  const changes = described({ summary: 'Change a subscription.', body: wantedSchema.partial().optional() });
-  scope.patch(one, changes, async (request, reply) => {
-    const { project, queue, id, href } = accessOf(request);
-    const wanted = readSubscription(objectBody(request));
-    const { subscriber, ttl } = wanted;
-    const byTrust = subscriber !== undefined && trusted.test(subscriber);
-    if (byTrust) {
-      checkOwn(request, subscriber, gatewayUrl);
-      trusts.check(request);
-    }
-    await ask('notification', queueSubscriptionUpdate, { project, data: { project, queue, id, ...wanted } });
-    const [changed] = subscriber === undefined ? [] : await list({ project, queue }, id);
-    if (byTrust) await trusts.make(request, { subscription: id, ttl: ttl ?? changed?.ttl ?? defaultTtl });
-    else if (subscriber !== undefined) await trusts.remove(id);
-    else if (ttl !== undefined) await trusts.extend(id, ttl);
-    return reply.code(204).header('location', `${href}/${id}`).send();
+const confirmRoute = ({ ask, dialect }: SubscriptionRouteOptions): Route =>
+  route({
+    method: 'PUT',
+    path: confirmation,
+    summary: 'Confirm a subscription.',
+    headers: clientHeaders(dialect).extend({
+      'url-signature': z.string().optional().meta({ description: 'The signature that a listener got.' }),
+      'url-expires': z
+        .int({ error: noEnd })
+        .optional()
+        .meta({ description: 'The end of the signature that a listener got, in seconds.' }),
+    }),
+    body: orNothing(z.object({ confirmed: z.boolean({ error: "The 'confirmed' should be boolean." }) }, mustBeObject)),
+    handle: async ({ params, headers, body: { confirmed }, request, reply }) => {
+      const { queue, subscription: id } = params;
+      const { 'url-signature': signature, 'url-expires': expires } = headers;
+      if (signature === undefined) {
+        const access = queueFor(request, 'manage');
+        const data = { project: access.project, queue: access.queue, id, confirmed };
+        await ask('notification', queueSubscriptionUpdate, { project: access.project, data });
+        void reply.header('location', `${subscriptionsHref(dialect, access.queue)}/${id}/confirm`);
+        return;
+      }
+      if (expires === undefined) throw new AnnealError('InvalidRequest', noEnd);
+      await ask('notification', queueSubscriptionUpdate, {
+        data: { queue, id, confirmed, proof: { expires, signature } },
+      });
+    },
   });
-
-  scope.delete(one, described({ summary: 'Delete a subscription.' }), async (request, reply) => {
-    const { project, queue, id } = accessOf(request);
-    const [found] = await list({ project, queue }, id);
-    if (found) await trusts.remove(id);
-    await ask('notification', queueSubscriptionDelete, { project, data: { project, queue, id } });
-    return reply.code(204).send();
-  });
-  confirmRoute(scope, { ask, dialect });
-}
-
-function confirmRoute(
-  scope: FastifyInstance,
-  { ask, dialect }: Pick<SubscriptionRouteOptions, 'ask' | 'dialect'>,
-): void {
-  const accessOf = accessIn(dialect);
-  const confirms = described({ summary: 'Confirm a subscription.', body: z.object({ confirmed: z.boolean() }) });
-  scope.put(confirmation, confirms, async (request, reply) => {
-    const { confirmed } = objectBody(request);
-    if (typeof confirmed !== 'boolean') throw invalid("The 'confirmed' should be boolean.");
-    if (isSigned(request)) {
-      const { queue = '', subscription: id = '' } = request.params as { queue?: string; subscription?: string };
-      const expires = Number(request.headers['url-expires']);
-      if (!Number.isInteger(expires)) throw invalid('The "URL-Expires" header must be a number of seconds.');
-      const proof = { expires, signature: String(request.headers['url-signature']) };
-      await ask('notification', queueSubscriptionUpdate, { data: { queue, id, confirmed, proof } });
-      return reply.code(204).send();
-    }
-    const { project, queue, id, href } = accessOf(request);
-    await ask('notification', queueSubscriptionUpdate, { project, data: { project, queue, id, confirmed } });
-    return reply.code(204).header('location', `${href}/${id}/confirm`).send();
-  });
-}
