@@ -155,7 +155,7 @@ const schemaSections = (schemas: Readonly<Record<string, ApiSchema>>): string[] 
 
 function operationSection(title: string, operation: ApiOperation): string {
   const { parameters, requestBody, responses, summary } = operation;
-  const [status = '', answer] = Object.entries(responses)[0] ?? [];
+  const [status, answer] = Object.entries(responses).find(([code]) => Number(code) < 400) ?? [];
   const schema = Object.values(answer?.content ?? {})[0]?.schema;
   return [
     `### ${title}`,
@@ -174,7 +174,7 @@ function operationSection(title: string, operation: ApiOperation): string {
           ]),
         ),
     shape('Body', Object.values(requestBody?.content ?? {})[0]?.schema),
-    status === 'default'
+    status === undefined
       ? 'The answer is an error.'
       : schema
         ? shape(`Answer ${code(status)}`, schema)
