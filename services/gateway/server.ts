@@ -3,6 +3,7 @@
  * body.
  */
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { isLargeJson } from '@anneal/contracts/slices/json-slices.ts';
 import { bmcEventsPrefix } from '@anneal/runtime/secrets/bmc-events.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
@@ -55,6 +56,8 @@ import { withHead } from './http/head-routes.ts';
 import { refuseAddress, wordErrors, type FamilyWording } from './http/family.ts';
 import { longestPart } from './http/problem.ts';
 import { RequestRates } from './http/request-rates.ts';
+import { route } from './http/route.ts';
+import { serveRoutes } from './http/serve-routes.ts';
 import { traceRequests } from './http/request-traces.ts';
 import { limitBodyTime } from './http/slow-body.ts';
 import { answerUnreadable } from './http/unreadable.ts';
@@ -136,11 +139,19 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   }
   // Requests outside every family.
   wordErrors(app, outsideWording(settings.console), report);
-  app.get('/', (request, reply) =>
-    asksForPage(request)
-      ? sendPage(reply, settings.console)
-      : reply.header('vary', 'Accept').send({ name: 'anneal', info: `${baseUrl(request)}${apiPrefix}/info` }),
-  );
+  serveRoutes(app, [
+    route({
+      method: 'GET',
+      path: '/',
+      summary: 'Show the console to a browser, and the address of our API to a program.',
+      answer: z.object({ name: z.string(), info: z.url() }),
+      handle: ({ request, reply }) => {
+        if (asksForPage(request)) return sendPage(reply, settings.console);
+        void reply.header('vary', 'Accept');
+        return { name: 'anneal', info: `${baseUrl(request)}${apiPrefix}/info` };
+      },
+    }),
+  ]);
   return app;
 }
 

@@ -1,5 +1,6 @@
 /** Anneal's own API and its description. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { readJsonBodies } from '../http/body.ts';
 import { answerConditionally } from '../http/entity-tag.ts';
 import { wordErrors } from '../http/family.ts';
@@ -11,7 +12,7 @@ import type { Tokens } from '../identity/tokens.ts';
 import { serveDocument } from '../http/document.ts';
 import { operationName } from '../http/operation-name.ts';
 import { problemDetailsSchema, problemDetailsType } from '../http/problem-details.ts';
-import type { BodyLimit, Route } from '../http/route.ts';
+import { route, type BodyLimit, type Route } from '../http/route.ts';
 import { serveRoutes } from '../http/serve-routes.ts';
 import { alarmEndpoints } from './alarm-endpoints.ts';
 import { contextEndpoints, type ContextEndpointOptions } from './context-endpoints.ts';
@@ -106,9 +107,17 @@ export function apiFamily(scope: FastifyInstance, options: ApiOptions): void {
   requireToken(scope, options.authenticate, { skip: opensWithTicket });
   answerConditionally(scope);
   const messages = messagesDocument(options.version);
-  scope.get('/asyncapi.json', { config: { public: true } }, async (_request, reply) =>
-    reply.type('application/json').send(await messages()),
-  );
+  serveRoutes(scope, [
+    route({
+      method: 'GET',
+      path: '/asyncapi.json',
+      summary: 'Show the messages between services as an AsyncAPI document.',
+      public: true,
+      isHidden: true,
+      answer: z.string(),
+      handle: async ({ reply }) => reply.type('application/json').send(await messages()),
+    }),
+  ]);
   serveDocument(scope, {
     title: 'Anneal',
     description,

@@ -7,7 +7,10 @@ import { bmcReported } from '@anneal/contracts/events.ts';
 import { bmcAddressIn } from '@anneal/runtime/secrets/bmc-events.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
+import { route } from '../http/route.ts';
+import { serveRoutes } from '../http/serve-routes.ts';
 import { Attempts } from '../identity/attempts.ts';
 
 export interface BmcEventsOptions {
@@ -18,7 +21,7 @@ export interface BmcEventsOptions {
 }
 
 /** An event of Redfish has a few KiB. */
-const largestEvent = 64 * 1024;
+const eventLimit = { bytes: 64 * 1024, setting: 'no setting changes it' };
 
 export function bmcEventsFamily(scope: FastifyInstance, { context, now, wording, report }: BmcEventsOptions): void {
   const { bus, mint, secrets } = context;
@@ -27,19 +30,23 @@ export function bmcEventsFamily(scope: FastifyInstance, { context, now, wording,
   wordErrors(scope, wording, report);
   const attempts = new Attempts({ now, what: 'Reporting events of a BMC', free: 20, longestWaitMs: 30_000 });
 
-  scope.post<{ Params: { mac: string; address: string } }>(
-    '/:mac/:address',
-    { bodyLimit: largestEvent },
-    async ({ ip, params, body }, reply) => {
-      const address = bmcAddressIn(secrets, params);
-      if (address === undefined) {
-        attempts.check(ip);
-        attempts.failed(ip);
-        throw new AnnealError('NotFound', 'No BMC has the address of this subscription. Delete the subscription.');
-      }
-      const data = { address, event: typeof body === 'string' ? body : '' };
-      await bus.publish([mint(bmcReported, { subject: address, data })]);
-      return reply.code(204).send();
-    },
-  );
+  serveRoutes(scope, [
+    route({
+      method: 'POST',
+      path: '/{mac}/{address}',
+      summary: 'Report an event of a BMC.',
+      body: z.string().default(''),
+      bodyType: '*/*',
+      limit: eventLimit,
+      handle: async ({ params, body: event, request: { ip } }) => {
+        const address = bmcAddressIn(secrets, params);
+        if (address === undefined) {
+          attempts.check(ip);
+          attempts.failed(ip);
+          throw new AnnealError('NotFound', 'No BMC has the address of this subscription. Delete the subscription.');
+        }
+        await bus.publish([mint(bmcReported, { subject: address, data: { address, event } })]);
+      },
+    }),
+  ]);
 }

@@ -5,6 +5,7 @@
  */
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import {
+  bootDocumentSchema,
   bootDocumentShow,
   bootExchange,
   bootFind,
@@ -14,14 +15,16 @@ import {
   bootReport,
   bootReportCodes,
   bootReportStatuses,
+  bootSeedSchema,
   type BootDocument,
 } from '@anneal/contracts/calls/provisioning.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { readJsonBodies } from '../http/body.ts';
-import { parseField } from '../http/input.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
+import { route, type Route } from '../http/route.ts';
+import { serveRoutes } from '../http/serve-routes.ts';
 import { Attempts } from '../identity/attempts.ts';
 import { sendContent } from '../images/send-content.ts';
 import type { ImageUploads } from '../images/uploads.ts';
@@ -41,9 +44,6 @@ export interface BootOptions {
   report: (error: unknown, request: FastifyRequest) => void;
 }
 
-interface BootPath {
-  Params: { secret: string };
-}
 const shellType = 'text/x-shellscript';
 
 /**
@@ -65,27 +65,26 @@ initrd --name initrd.img ${base}/${secret}/initrd.img
 boot
 `;
 
-const tokenIn = ({ headers }: FastifyRequest): string =>
-  typeof headers['x-auth-token'] === 'string' ? headers['x-auth-token'] : '';
-
 /** Slows down the guessing of secrets. */
 type Guarded = <T>(request: FastifyRequest, work: () => Promise<T>) => Promise<T>;
 
-const exchangeSchema = z.object({ key: bootKeySchema });
-const reportSchema = z.object({
-  status: z.enum(bootReportStatuses),
-  message: z.string().max(4096).default(''),
-  code: z.enum(bootReportCodes).optional(),
-});
+interface GuardedOptions extends BootOptions {
+  readonly guarded: Guarded;
+  /** The address of these routes for machines. */
+  readonly base: string;
+}
 
-export function bootFamily(
-  scope: FastifyInstance,
-  { ask, images, now, wording, ramdisk: folder, gatewayUrl, report }: BootOptions,
-): void {
+/** The boot routes of machines, for firmware, iPXE, the ramdisk and the machine that writes its image. */
+export function bootFamily(scope: FastifyInstance, options: BootOptions): void {
   readJsonBodies(scope);
-  wordErrors(scope, wording, report);
+  wordErrors(scope, options.wording, options.report);
   // Whole racks boot at once from one address, and only failures count.
-  const attempts = new Attempts({ now, what: 'Fetching what to boot with', free: 20, longestWaitMs: 30_000 });
+  const attempts = new Attempts({
+    now: options.now,
+    what: 'Fetching what to boot with',
+    free: 20,
+    longestWaitMs: 30_000,
+  });
 
   const guarded: Guarded = async ({ ip }, work) => {
     try {
@@ -102,38 +101,80 @@ export function bootFamily(
       );
     }
   };
+  const base = `${options.gatewayUrl.replace(/\/$/, '')}/boot/v1`;
+  const shared = { ...options, guarded, base };
+  serveRoutes(scope, [...scriptRoutes(shared), ...fileRoutes(shared), exchangeRoute(shared), ...tokenRoutes(shared)]);
+}
 
-  const document = (request: FastifyRequest<BootPath>): Promise<BootDocument> =>
-    guarded(request, () => ask('provisioning', bootDocumentShow, { data: { secret: request.params.secret } }));
-  const ramdisk = new Ramdisk(folder);
-  const base = `${gatewayUrl.replace(/\/$/, '')}/boot/v1`;
+const documentOf = (
+  { ask, guarded }: GuardedOptions,
+  { request, secret }: { request: FastifyRequest; secret: string },
+): Promise<BootDocument> => guarded(request, () => ask('provisioning', bootDocumentShow, { data: { secret } }));
 
-  // iPXE gets its script at the plain address too, because a DHCP server may chain to it.
-  scope.get<BootPath>('/:secret', async (request, reply) => {
-    const found = await document(request);
-    if (!(request.headers['user-agent'] ?? '').startsWith('iPXE/')) return found;
-    return reply.type('text/plain').send(ipxeScript(base, request.params.secret));
-  });
-  scope.get<BootPath>('/:secret/boot.ipxe', async (request, reply) => {
-    await document(request);
-    return reply.type('text/plain').send(ipxeScript(base, request.params.secret));
-  });
-  scope.get<{ Querystring: { uuid?: string } }>('/ipxe', (request, reply) =>
-    guarded(request, async () => {
-      const { uuid = '' } = request.query;
-      const { secret } = await ask('provisioning', bootFind, { data: { uuid } });
-      return reply.type('text/plain').header('cache-control', 'no-store').send(ipxeScript(base, secret));
+const script = { answer: z.string(), answerType: 'text/plain' } as const;
+
+/** The document of a boot, and the script that iPXE gets instead. */
+function scriptRoutes(options: GuardedOptions): Route[] {
+  const { ask, guarded, base } = options;
+  return [
+    // iPXE gets its script at the plain address too, because a DHCP server may chain to it.
+    route({
+      method: 'GET',
+      path: '/{secret}',
+      summary: 'Show the boot document; for iPXE, the script that boots.',
+      headers: z.object({ 'user-agent': z.string().default('') }),
+      answer: bootDocumentSchema,
+      handle: async ({ params: { secret }, headers, request, reply }) => {
+        const found = await documentOf(options, { request, secret });
+        if (!headers['user-agent'].startsWith('iPXE/')) return found;
+        return reply.type(script.answerType).send(ipxeScript(base, secret));
+      },
     }),
-  );
-  for (const { name, file, inside, follow, isLast } of bootFiles) {
-    scope.route<BootPath>({
+    route({
+      method: 'GET',
+      path: '/{secret}/boot.ipxe',
+      summary: 'Show the script by which iPXE boots.',
+      ...script,
+      handle: async ({ params: { secret }, request, reply }) => {
+        await documentOf(options, { request, secret });
+        void reply.type(script.answerType);
+        return ipxeScript(base, secret);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/ipxe',
+      summary: 'Show the script of the machine whose firmware has this UUID.',
+      query: z.object({ uuid: z.string().default('') }),
+      ...script,
+      handle: ({ query: { uuid }, request, reply }) =>
+        guarded(request, async () => {
+          const { secret } = await ask('provisioning', bootFind, { data: { uuid } });
+          void reply.type(script.answerType).header('cache-control', 'no-store');
+          return ipxeScript(base, secret);
+        }),
+    }),
+  ];
+}
+
+const bytes = z.string().meta({ format: 'binary' });
+
+function fileRoutes(options: GuardedOptions): Route[] {
+  const { ask, base, report, ramdisk: folder } = options;
+  const ramdisk = new Ramdisk(folder);
+  return bootFiles.map(({ name, file, inside, follow, isLast }) =>
+    route({
       method: ['GET', 'HEAD'],
-      url: `/:secret/${name}`,
-      handler: async (request, reply) => {
-        const { secret } = request.params;
-        const found = await document(request);
+      path: `/{secret}/${name}`,
+      summary: `Read ${name} of the ramdisk, or the part that the header Range names.`,
+      headers: z.object({ accept: z.string().optional() }),
+      answer: bytes,
+      answerType: 'application/octet-stream',
+      also: { 206: bytes, 416: null },
+      handle: async ({ params: { secret }, headers: { accept }, request, reply }) => {
+        const found = await documentOf(options, { request, secret });
         // A simulated machine reads the document instead of a ramdisk.
-        if (request.headers.accept === 'application/json') return found;
+        if (accept === 'application/json') return found;
         const parameters = inside ? `anneal.boot=${base}/${secret}` : '';
         const onSend = (size: number): Promise<void> =>
           followLoad(reply.raw, {
@@ -144,40 +185,60 @@ export function bootFamily(
           });
         return ramdisk.send(file, { request, reply, parameters, ...(follow && { onSend }) });
       },
-    });
-  }
-
-  scope.post<{ Params: { secret: string } }>('/:secret/exchange', (request, reply) =>
-    guarded(request, () => {
-      const { key } = parseField(exchangeSchema, request.body, 'The exchange');
-      void reply.header('cache-control', 'no-store');
-      return ask('provisioning', bootExchange, { data: { secret: request.params.secret, key } }).then((seed) =>
-        request.headers.accept === shellType ? reply.type(`${shellType}; charset=utf-8`).send(bootScript(seed)) : seed,
-      );
     }),
   );
-
-  tokenRoutes(scope, { ask, images, guarded });
 }
 
-/** Routes for the token from the exchange. */
-function tokenRoutes(
-  scope: FastifyInstance,
-  { ask, images, guarded }: Pick<BootOptions, 'ask' | 'images'> & { guarded: Guarded },
-): void {
-  // The content for a machine that writes its image now.
-  scope.get('/image', async (request, reply) => {
-    const { name } = await guarded(request, () =>
-      ask('provisioning', bootImage, { data: { token: tokenIn(request) } }),
-    );
-    return sendContent(await images.read(name), { request, reply });
+const exchangeRoute = ({ ask, guarded }: GuardedOptions): Route =>
+  route({
+    method: 'POST',
+    path: '/{secret}/exchange',
+    summary: `Exchange the secret for the seed, once; a client that accepts ${shellType} gets it as a script.`,
+    headers: z.object({ accept: z.string().optional() }),
+    body: z.object({ key: bootKeySchema }),
+    answer: bootSeedSchema,
+    handle: ({ params: { secret }, headers: { accept }, body: { key }, request, reply }) =>
+      guarded(request, async () => {
+        void reply.header('cache-control', 'no-store');
+        const seed = await ask('provisioning', bootExchange, { data: { secret, key } });
+        return accept === shellType ? reply.type(`${shellType}; charset=utf-8`).send(bootScript(seed)) : seed;
+      }),
   });
 
-  scope.post('/report', (request, reply) =>
-    guarded(request, async () => {
-      const report = parseField(reportSchema, request.body, 'The report');
-      const answer = await ask('provisioning', bootReport, { data: { token: tokenIn(request), ...report } });
-      return answer.settled === undefined ? reply.code(204).send() : answer;
+const tokenHeader = z.object({ 'x-auth-token': z.string().default('') });
+
+/** Routes for the token from the exchange. */
+const tokenRoutes = ({ ask, images, guarded }: GuardedOptions): Route[] => [
+  route({
+    method: 'GET',
+    path: '/image',
+    summary: 'Read the content of the image that the machine writes now, or the part that the header Range names.',
+    headers: tokenHeader,
+    answer: bytes,
+    answerType: 'application/octet-stream',
+    also: { 206: bytes, 416: null },
+    handle: async ({ headers: { 'x-auth-token': token }, request, reply }) => {
+      const { name } = await guarded(request, () => ask('provisioning', bootImage, { data: { token } }));
+      return sendContent(await images.read(name), { request, reply });
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/report',
+    summary: 'Report the result of cleaning or of writing an image.',
+    headers: tokenHeader,
+    body: z.object({
+      status: z.enum(bootReportStatuses),
+      message: z.string().max(4096).default(''),
+      code: z.enum(bootReportCodes).optional(),
     }),
-  );
-}
+    answer: bootReport.answer,
+    also: { 204: null },
+    handle: ({ headers: { 'x-auth-token': token }, body, request, reply }) =>
+      guarded(request, async () => {
+        const answer = await ask('provisioning', bootReport, { data: { token, ...body } });
+        if (answer.settled === undefined) void reply.code(204);
+        return answer;
+      }),
+  }),
+];

@@ -13,10 +13,13 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import { ec2SecretOf } from '@anneal/runtime/secrets/host-keys.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { collectFor, shownMetadata, type CollectedMetadata } from '../host-metadata.ts';
 import { queryOf } from '../http/base-url.ts';
 import { toProblem } from '../http/problem.ts';
+import { route } from '../http/route.ts';
+import { serveRoutes } from '../http/serve-routes.ts';
 import type { UserAccess } from '../identity/access.ts';
 import { requireRole } from '../identity/rights.ts';
 import type { UserEc2Key } from '../identity/routes/credential-routes.ts';
@@ -36,6 +39,10 @@ export interface DescribeOptions {
 /** As Keystone's `auth_ttl`. */
 const longestAgeMs = 15 * 60_000;
 
+/** The body as it came, because a signature covers it. Absent of a GET, and of a body that is refused. */
+const bodySchema = z.instanceof(Uint8Array).catch(() => new Uint8Array());
+
+/** Serves the two actions at the root of the scope, which gets its own errors. */
 export function describeRoutes(scope: FastifyInstance, options: DescribeOptions): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -45,15 +52,25 @@ export function describeRoutes(scope: FastifyInstance, options: DescribeOptions)
     const type = status < 500 ? 'Sender' : 'Receiver';
     const code = codes[failure.code] ?? 'InternalFailure';
     const content = { Error: { Message: failure.message, Code: code, Type: type } };
-    sendContent({ request, reply: reply.code(status).headers(headers) }, 'ErrorResponse', content);
+    const signed = signedRequest(request, bodySchema.parse(request.body));
+    sendContent({ signed, reply: reply.code(status).headers(headers) }, 'ErrorResponse', content);
   });
-  for (const method of ['GET', 'POST'] as const) {
-    scope.route({
-      method,
-      url: '/',
-      handler: async (request, reply) => sendContent({ request, reply }, ...(await answer(options, request))),
-    });
-  }
+  serveRoutes(scope, [
+    // A signature covers the parameters as they were sent, in the query or in a form, so `signedRequest` reads them.
+    route({
+      method: ['GET', 'POST'],
+      path: '/',
+      summary: 'DescribeStackResource and PutMetricData, as signed requests.',
+      body: bodySchema,
+      bodyType: 'application/x-www-form-urlencoded',
+      answer: z.string(),
+      answerType: 'application/xml',
+      handle: async ({ body, request, reply }) => {
+        const signed = signedRequest(request, body);
+        return sendContent({ signed, reply }, ...(await answer(options, signed, request.id)));
+      },
+    }),
+  ]);
 }
 
 /** CloudFormation's names for our errors. */
@@ -72,24 +89,26 @@ const codes: Readonly<Record<string, string>> = {
  * heat-cfntools.
  */
 function sendContent(
-  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  { signed: { query, form }, reply }: { signed: SignedRequest; reply: FastifyReply },
   name: string,
   content: JsonObject,
 ): FastifyReply {
-  const { query, form } = signedRequest(request);
   return [...query, ...form].some(([key, value]) => key === 'ContentType' && value === 'JSON')
     ? reply.type('application/json').send(JSON.stringify({ [name]: content }))
     : reply.type('application/xml').send(xml(name, content));
 }
 
 /** The name and the content of the answer. */
-async function answer(options: DescribeOptions, request: FastifyRequest): Promise<[name: string, content: JsonObject]> {
-  const signed = signedRequest(request);
+async function answer(
+  options: DescribeOptions,
+  signed: SignedRequest,
+  requestId: string,
+): Promise<[name: string, content: JsonObject]> {
   const params = new Map([...signed.query, ...signed.form]);
   const action = params.get('Action');
   if (action === 'PutMetricData') {
     await putMetricData(options, signed, params);
-    return ['PutMetricDataResponse', { ResponseMetadata: { RequestId: request.id } }];
+    return ['PutMetricDataResponse', { ResponseMetadata: { RequestId: requestId } }];
   }
   const { host_id, project, user } = await signerOf(options, signed);
   if (action !== 'DescribeStackResource' || (host_id === undefined && !user)) {
@@ -109,7 +128,7 @@ async function answer(options: DescribeOptions, request: FastifyRequest): Promis
     'DescribeStackResourceResponse',
     {
       DescribeStackResourceResult: { StackResourceDetail: detail },
-      ResponseMetadata: { RequestId: request.id },
+      ResponseMetadata: { RequestId: requestId },
     },
   ];
 }
@@ -117,8 +136,7 @@ async function answer(options: DescribeOptions, request: FastifyRequest): Promis
 /** A name, `name/id`, or the `name/id` in an ARN. */
 const stackIn = (given: string): string => given.replace(/^arn:openstack:heat::[^:]*:stacks\//, '');
 
-function signedRequest(request: FastifyRequest): SignedRequest {
-  const body = request.body instanceof Uint8Array ? request.body : new Uint8Array();
+function signedRequest(request: FastifyRequest, body: Uint8Array): SignedRequest {
   const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
   return {
     method: request.method,

@@ -2,14 +2,18 @@
  * Heat's CloudFormation endpoint: hosts read the metadata of their server, and clients with a pre-signed address may
  * signal its resource. An address needs no token and no header, so that `curl` and alarms can use it.
  */
+import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Json } from '@anneal/contracts/json.ts';
+import { json } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readSignalToken, type SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { queryValue, readJsonBodies } from '../http/body.ts';
+import { readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
+import { route } from '../http/route.ts';
+import { serveRoutes } from '../http/serve-routes.ts';
 import type { UserEc2Key } from '../identity/routes/credential-routes.ts';
 import { describeRoutes } from './describe.ts';
 import { signalByGrant } from '../heat/resources/signal.ts';
@@ -40,25 +44,39 @@ export function cfnFamily(scope: FastifyInstance, options: CfnOptions): void {
   readJsonBodies(scope);
   wordErrors(scope, wording, report);
 
-  const grantOf = (request: FastifyRequest): SignalGrant => {
-    const grant = readSignalToken(secrets, queryValue(request, 'Signature') ?? '');
+  const grantOf = (signature: string): SignalGrant => {
+    const grant = readSignalToken(secrets, signature);
     if (grant) return grant;
     throw new AnnealError('Forbidden', 'The signature of this address is missing or wrong; use the address unchanged.');
   };
-  const bodyOf = (request: FastifyRequest): Json => (request.body as Json | undefined) ?? null;
+  const signed = { query: z.object({ Signature: z.string().default('') }), body: json.optional() } as const;
 
   scope.register((described, _options, done) => {
     describeRoutes(described, options);
     done();
   });
-  scope.post('/signal/*', async (request, reply) => {
-    // As in Heat, a refused scaling is no error of the request: the body has the reason.
-    return reply.send(await signalByGrant(ask, { grant: grantOf(request), request }, bodyOf(request)));
-  });
-  scope.put('/waitcondition/*', async (request) => {
-    const grant = grantOf(request);
-    const signal = bodyOf(request);
-    await signalByGrant(ask, { grant, request }, signal);
-    return { resource: grant.resource_name, metadata: signal };
-  });
+  serveRoutes(scope, [
+    route({
+      method: 'POST',
+      path: '/signal/*',
+      summary: 'Signal a resource.',
+      ...signed,
+      // As in Heat, a refused scaling is no error of the request: the body has the reason.
+      answer: stackSignal.answer,
+      handle: ({ query, body = null, request }) =>
+        signalByGrant(ask, { grant: grantOf(query.Signature), request }, body),
+    }),
+    route({
+      method: 'PUT',
+      path: '/waitcondition/*',
+      summary: 'Signal a wait condition.',
+      ...signed,
+      answer: z.object({ resource: z.string(), metadata: json }),
+      handle: async ({ query, body: metadata = null, request }) => {
+        const grant = grantOf(query.Signature);
+        await signalByGrant(ask, { grant, request }, metadata);
+        return { resource: grant.resource_name, metadata };
+      },
+    }),
+  ]);
 }

@@ -8,6 +8,9 @@ import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import { wantFolder } from '@anneal/runtime/service/built-folder.ts';
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { route } from '../http/route.ts';
+import { serveRoutes } from '../http/serve-routes.ts';
 
 /** The folder that `npm run build:docs` fills. */
 const builtFolder = join(import.meta.dirname, '../../docs/dist');
@@ -60,9 +63,20 @@ export function docsFiles(scope: FastifyInstance, folder = builtFolder): void {
     // Without this it warns when the folder does not exist yet.
     logLevel: 'silent',
   });
-  scope.get('/', (_request, reply) => reply.sendFile('index.html'));
-  scope.get('/*', (request, reply) => {
-    const { '*': path } = request.params as { '*': string };
-    return reply.sendFile(/^(?:assets|files)\//.test(path) ? path : `${path.replace(/\/$/, '')}.html`);
-  });
+  const page = { method: 'GET', answer: z.string(), answerType: 'text/html' } as const;
+  serveRoutes(scope, [
+    route({
+      ...page,
+      path: '/',
+      summary: 'Show the first page of the documentation.',
+      handle: ({ reply }) => reply.sendFile('index.html'),
+    }),
+    route({
+      ...page,
+      path: '/*',
+      summary: 'Show a page or a file of the documentation.',
+      handle: ({ params: { '*': path }, reply }) =>
+        reply.sendFile(/^(?:assets|files)\//.test(path) ? path : `${path.replace(/\/$/, '')}.html`),
+    }),
+  ]);
 }

@@ -14,8 +14,11 @@ import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { isMetadataKey } from '@anneal/runtime/secrets/host-keys.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
+import { route } from '../http/route.ts';
+import { serveRoutes } from '../http/serve-routes.ts';
 import { Attempts } from '../identity/attempts.ts';
 import { ec2Versions, instanceFiles, openInstance, type OpenInstance } from './instance-files.ts';
 import { isSessionToken, longestSessionSeconds, sessionToken } from './session-token.ts';
@@ -33,15 +36,23 @@ export interface MetadataOptions {
   needsSession: boolean;
 }
 
-interface FilePath {
-  Params: { '*': string };
-}
-interface KeyPath {
-  Params: { host: string; key: string; '*': string };
-}
-
 const tokenPath = 'latest/api/token';
 const hostForm = /^[0-9a-f-]{36}$/;
+
+const readsFile = {
+  method: 'GET',
+  summary: 'Read a file of the metadata of a host, or the names in a folder.',
+  headers: z.object({ 'x-aws-ec2-metadata-token': z.string().optional() }),
+  answer: z.string(),
+  answerType: 'text/plain',
+} as const;
+const opensSession = {
+  method: 'PUT',
+  summary: 'Get a session token for the metadata.',
+  headers: z.object({ 'x-aws-ec2-metadata-token-ttl-seconds': z.int().min(1).max(longestSessionSeconds) }),
+  answer: z.string(),
+  answerType: 'text/plain',
+} as const;
 
 /** M1. */
 export function metadataFamily(scope: FastifyInstance, options: MetadataOptions): void {
@@ -50,9 +61,11 @@ export function metadataFamily(scope: FastifyInstance, options: MetadataOptions)
   // Whole racks boot at once from one address, and only failures count.
   const attempts = new Attempts({ now, what: 'Reading metadata', free: 20, longestWaitMs: 30_000 });
 
-  const instanceAt = async ({ params, ip }: FastifyRequest<KeyPath>): Promise<OpenInstance> => {
+  const instanceAt = async (
+    { ip }: FastifyRequest,
+    { host, key }: { host: string; key: string },
+  ): Promise<OpenInstance> => {
     try {
-      const { host, key } = params;
       if (!hostForm.test(host)) throw new AnnealError('NotFound', '');
       const { token } = await ask('configuration', hostKeys, { data: { host_id: host } });
       if (!isMetadataKey(openText(secrets, token), key)) throw new AnnealError('NotFound', '');
@@ -68,15 +81,24 @@ export function metadataFamily(scope: FastifyInstance, options: MetadataOptions)
       );
     }
   };
-  const path = '/:host/:key';
-  for (const url of [path, `${path}/*`]) {
-    scope.get<KeyPath>(url, async (request, reply) =>
-      sendFile(options, { request, reply, instance: await instanceAt(request), path: request.params['*'] ?? '' }),
-    );
-  }
-  scope.put<KeyPath>(`${path}/${tokenPath}`, async (request, reply) =>
-    sendSession(options, { request, reply, instance: await instanceAt(request) }),
-  );
+  serveRoutes(scope, [
+    ...(['/{host}/{key}', '/{host}/{key}/*'] as const).map((path) =>
+      route({
+        ...readsFile,
+        path,
+        handle: async ({ params, headers, request, reply }) => {
+          const instance = await instanceAt(request, params);
+          return sendFile(options, { headers, reply, instance, path: '*' in params ? params['*'] : '' });
+        },
+      }),
+    ),
+    route({
+      ...opensSession,
+      path: `/{host}/{key}/${tokenPath}`,
+      handle: async ({ params, headers, request, reply }) =>
+        sendSession(options, { headers, request, reply, instance: await instanceAt(request, params) }),
+    }),
+  ]);
 }
 
 /** M2. The prefixes of the plain addresses. */
@@ -104,20 +126,28 @@ export function plainMetadataFamily(
     return instanceOf(options, { address: ip });
   };
   const top = scope.prefix.slice(1);
-  for (const url of ['/', '/*']) {
-    scope.get<FilePath>(url, async (request, reply) =>
-      sendFile(options, {
-        request,
-        reply,
-        instance: await instanceAt(request),
-        path: `${top}/${request.params['*'] ?? ''}`,
+  serveRoutes(
+    scope,
+    (['/', '/*'] as const).map((path) =>
+      route({
+        ...readsFile,
+        path,
+        handle: async ({ params, headers, request, reply }) => {
+          const instance = await instanceAt(request);
+          return sendFile(options, { headers, reply, instance, path: `${top}/${'*' in params ? params['*'] : ''}` });
+        },
       }),
-    );
-  }
-  if (!tokenPath.startsWith(`${top}/`)) return;
-  scope.put(tokenPath.slice(top.length), async (request, reply) =>
-    sendSession(options, { request, reply, instance: await instanceAt(request) }),
+    ),
   );
+  if (!tokenPath.startsWith(`${top}/`)) return;
+  serveRoutes(scope, [
+    route({
+      ...opensSession,
+      path: tokenPath.slice(top.length),
+      handle: async ({ headers, request, reply }) =>
+        sendSession(options, { headers, request, reply, instance: await instanceAt(request) }),
+    }),
+  ]);
 }
 
 async function instanceOf(
@@ -127,20 +157,23 @@ async function instanceOf(
   return openInstance(await ask('provisioning', instanceShow, { data }), (value) => secrets.open(value));
 }
 
-interface Exchange {
-  readonly request: FastifyRequest;
+interface Exchange<Declared extends { readonly headers: z.ZodType }> {
+  readonly headers: z.output<Declared['headers']>;
   readonly reply: FastifyReply;
   readonly instance: OpenInstance;
 }
 
 function sendFile(
   { secrets, now, region, needsSession }: MetadataOptions,
-  { request, reply, instance, path }: Exchange & { path: string },
+  { headers, reply, instance, path }: Exchange<typeof readsFile> & { path: string },
 ): FastifyReply {
-  const token = request.headers['x-aws-ec2-metadata-token'];
+  const token = headers['x-aws-ec2-metadata-token'];
   const isEc2 = !/^(openstack|nocloud)(\/|$)/.test(path);
-  const session = { token: String(token), hostId: instance.host_id, now: now() };
-  if (token === undefined ? needsSession && isEc2 : !isSessionToken(secrets, session)) {
+  const isAllowed =
+    token === undefined
+      ? !(needsSession && isEc2)
+      : isSessionToken(secrets, { token, hostId: instance.host_id, now: now() });
+  if (!isAllowed) {
     throw new AnnealError('Unauthorized', 'The metadata token is missing, wrong or expired.', {
       details: { remedy: 'PUT latest/api/token with the header X-aws-ec2-metadata-token-ttl-seconds gives one.' },
     });
@@ -155,25 +188,16 @@ function sendFile(
   return reply.type(type).header('cache-control', 'no-store').send(text);
 }
 
-function sendSession({ secrets, now }: MetadataOptions, { request, reply, instance }: Exchange): FastifyReply {
-  const { headers } = request;
+function sendSession(
+  { secrets, now }: MetadataOptions,
+  { headers, request, reply, instance }: Exchange<typeof opensSession> & { request: FastifyRequest },
+): FastifyReply {
   // As EC2: a proxy that others can use must not get one.
-  if (headers['x-forwarded-for'] !== undefined) {
+  if (request.headers['x-forwarded-for'] !== undefined) {
     throw new AnnealError('Forbidden', 'A metadata token is not given over a proxy (X-Forwarded-For).');
   }
   const seconds = headers['x-aws-ec2-metadata-token-ttl-seconds'];
-  if (
-    typeof seconds !== 'string' ||
-    !/^\d{1,6}$/.test(seconds) ||
-    Number(seconds) < 1 ||
-    Number(seconds) > longestSessionSeconds
-  ) {
-    throw new AnnealError(
-      'InvalidRequest',
-      `X-aws-ec2-metadata-token-ttl-seconds must be 1 to ${longestSessionSeconds}.`,
-    );
-  }
-  const expires = Math.floor(now() / 1000) + Number(seconds);
+  const expires = Math.floor(now() / 1000) + seconds;
   return reply
     .type('text/plain')
     .headers({ 'cache-control': 'no-store', 'x-aws-ec2-metadata-token-ttl-seconds': seconds })

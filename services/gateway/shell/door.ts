@@ -22,12 +22,15 @@ import type { Blobs } from '@anneal/store/port.ts';
 import { default as multipart } from '@fastify/multipart';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { parseField } from '../http/input.ts';
+import { route, type Route } from '../http/route.ts';
+import { serveRoutes } from '../http/serve-routes.ts';
 import { authenticated, callerOf, ofHost, type HostCaller } from '../identity/caller.ts';
 import { plainClient } from '../zaqar/access.ts';
 import { claimWithin, type ClaimOptions } from '../zaqar/claims/claim.ts';
+import { waitQuery } from '../zaqar/limits.ts';
 import { answerSeconds, readParts, formTexts, toResponse, type FormPart } from '../zaqar/response-form.ts';
-import { reportRun, waitOf, withBytesStored } from './report.ts';
+import { requireHost } from './push.ts';
+import { reportRun, withBytesStored } from './report.ts';
 import { queueKey } from '../wakeups.ts';
 import { doorPath, sendScript } from '../zaqar/claims/send-script.ts';
 
@@ -39,26 +42,6 @@ export interface DoorOptions extends ClaimOptions {
 /** Seconds that a request stays with a host that died. */
 const claimSeconds = 60;
 
-interface Call {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-  readonly host: HostCaller;
-  readonly fields: ReadonlyMap<string, string>;
-  readonly parts: readonly FormPart[];
-}
-
-const idField = z.object({ id: z.string().min(1) });
-const configFields = z.object({ id: z.string().min(1), input: z.string().min(1).max(255).optional() });
-const renewFields = z.object({
-  claim: z.string().min(1),
-  ttl: z.coerce.number().int().min(1).max(43_200).default(claimSeconds),
-});
-const answerFields = z.object({ claim: z.string().optional(), message: z.string().min(1) });
-const clientFields = z.object({ client: z.string().max(64).optional() });
-
-/** The calls whose first effect is a call that carries the hash of the token (`ofHost`). */
-const checkedCalls = new Set(['next', 'started', 'renew', 'hello', 'config']);
-
 /** The compressed values of inputs in memory. */
 const mostCompressed = 16;
 const compress = promisify(gzip);
@@ -67,78 +50,141 @@ interface Door extends DoorOptions {
   readonly compressed: Recent<Promise<Buffer>>;
 }
 
-export function doorRoutes(scope: FastifyInstance, given: DoorOptions): void {
+/** Serves the calls. From the reading of its form on, a request is one of the host, as if it had sent its token in the header. */
+export function serveDoor(scope: FastifyInstance, given: DoorOptions): void {
   const options: Door = { ...given, compressed: new Recent(mostCompressed) };
-  scope.register(multipart, {
-    limits: {
-      fieldNameSize: 255,
-      fieldSize: options.bodyLimit,
-      fileSize: options.bodyLimit,
-      fields: 200,
-      files: 200,
-      parts: 300,
-    },
-  });
-  const calls: Record<string, (call: Call) => Promise<FastifyReply | string | undefined>> = {
-    next: (call) => next(options, call),
-    started: ({ host, fields }) => post(options, host, { id: read(idField, fields).id, progress: 'started' }),
-    report: ({ request, host, fields, parts }) =>
-      reportRun(options, { request, host, id: read(idField, fields).id, parts }),
-    renew: async ({ host, fields }) => {
-      const { claim, ttl } = read(renewFields, fields);
-      const { project, requestsQueue: queue } = host;
-      await options.ask('configuration', queueClaimRenew, {
-        project,
-        data: { ...ofHost(host), project, queue, claim_id: claim, ttl },
-      });
-      return undefined;
-    },
-    config: ({ request, reply, host, fields }) => {
-      const { id, input } = read(configFields, fields);
-      if (input === undefined) return configText(options, host, id);
-      const acceptsGzip = request.headers['accept-encoding']?.includes('gzip') === true;
-      return sendInput(options, { reply, host, run: id, input, acceptsGzip });
-    },
-    answer: (call) => answer(options, call),
-    hello: ({ host, fields }) => {
-      const facts = [...fields].flatMap(([name, value]) => (name.startsWith('facts.') ? [[name.slice(6), value]] : []));
-      return post(options, host, { hello: true, facts: Object.fromEntries(facts) as Json });
-    },
-  };
-  for (const [name, work] of Object.entries(calls)) {
-    scope.post(`${doorPath}/${name}`, async (request, reply) => {
+  void scope.register((forms, _options, done) => {
+    forms.register(multipart, {
+      limits: {
+        fieldNameSize: 255,
+        fieldSize: options.bodyLimit,
+        fileSize: options.bodyLimit,
+        fields: 200,
+        files: 200,
+        parts: 300,
+      },
+    });
+    forms.addHook('preValidation', async (request) => {
       const parts = await readParts(request);
       const fields = formTexts(parts);
-      // From here on the request is one of the host, as if it had sent its token in the header.
       request.headers['x-auth-token'] = fields.get('token') ?? request.headers['x-auth-token'] ?? '';
-      request.caller = await authenticated(request, options.authenticate, { remembered: checkedCalls.has(name) });
-      const host = callerOf(request);
-      if (host.kind !== 'host') {
-        throw new AnnealError('Forbidden', 'Only a host can use this address; send the token of the host.');
-      }
-      const answered = await work({ request, reply, host, fields, parts });
-      return typeof answered === 'string' ? reply.type('text/plain').send(answered) : (answered ?? reply.send(''));
+      const remembered = request.routeOptions.config.checksHost === true;
+      request.caller = requireHost(await authenticated(request, options.authenticate, { remembered }));
+      request.body = { ...Object.fromEntries(fields), parts };
     });
-  }
+    serveRoutes(forms, [...requestRoutes(options), ...runRoutes(options)]);
+    done();
+  });
 }
 
-const read = <T>(schema: z.ZodType<T>, fields: ReadonlyMap<string, string>): T =>
-  parseField(schema, Object.fromEntries(fields), 'The form');
+const hostOf = (request: FastifyRequest): HostCaller => requireHost(callerOf(request));
 
-async function next(options: DoorOptions, { request, reply, host, fields }: Call): Promise<FastifyReply | undefined> {
-  const access = { project: host.project, queue: host.requestsQueue };
-  const { client } = read(clientFields, fields);
-  // A host that claims again has lost its first claim, and gets the request again at once.
-  const client_id = client === undefined ? host.id : plainClient(client);
-  const wanted = { ttl: claimSeconds, grace: claimSeconds, limit: 1, client_id, by_reference: true };
-  const claimed = await claimWithin(options, request, { access, wanted, wait: waitOf(request) });
-  const configOf = (run: string): Promise<string> => configText(options, host, run);
-  return claimed && sendScript(options.ask, { request, reply, access, claimed, ttl: claimSeconds, configOf });
-}
+const form = { method: 'POST', bodyType: 'multipart/form-data', answer: z.string(), answerType: 'text/plain' } as const;
+/** A call whose first effect is a call that carries the hash of the token (`ofHost`). */
+const checkedForm = { ...form, checksHost: true } as const;
 
-async function answer(options: DoorOptions, { host, fields, parts }: Call): Promise<undefined> {
-  const { claim, message } = read(answerFields, fields);
-  const response = await withBytesStored(options, { host, parts, response: toResponse(fields, new Date()) });
+const id = z.string().min(1);
+/** The fields and files as they came, for a call that reads bytes, or fields by the begin of their names. */
+const parts = z.array(z.custom<FormPart>());
+const waits = z.object({ wait: waitQuery });
+
+/** The calls for the requests in the queue of a host. */
+const requestRoutes = (options: Door): Route[] => [
+  route({
+    ...checkedForm,
+    path: `${doorPath}/next`,
+    summary: 'Claim the first request of the host as a script; empty without one.',
+    query: waits,
+    body: z.object({ client: z.string().max(64).optional() }),
+    handle: async ({ query: { wait }, body: { client }, request, reply }) => {
+      const host = hostOf(request);
+      const access = { project: host.project, queue: host.requestsQueue };
+      // A host that claims again has lost its first claim, and gets the request again at once.
+      const client_id = client === undefined ? host.id : plainClient(client);
+      const wanted = { ttl: claimSeconds, grace: claimSeconds, limit: 1, client_id, by_reference: true };
+      const claimed = await claimWithin(options, request, { access, wanted, wait });
+      if (!claimed) return '';
+      const configOf = (run: string): Promise<string> => configText(options, host, run);
+      return sendScript(options.ask, { request, reply, access, claimed, ttl: claimSeconds, configOf });
+    },
+  }),
+  route({
+    ...checkedForm,
+    path: `${doorPath}/renew`,
+    summary: 'Keep the claim.',
+    body: z.object({
+      claim: z.string().min(1),
+      ttl: z.coerce.number().int().min(1).max(43_200).default(claimSeconds),
+    }),
+    handle: async ({ body: { claim, ttl }, request }) => {
+      const host = hostOf(request);
+      const { project, requestsQueue: queue } = host;
+      const data = { ...ofHost(host), project, queue, claim_id: claim, ttl };
+      await options.ask('configuration', queueClaimRenew, { project, data });
+      return '';
+    },
+  }),
+  route({
+    ...form,
+    path: `${doorPath}/answer`,
+    summary: 'Post the answer to a request, and delete the request.',
+    body: z.object({ claim: z.string().optional(), message: z.string().min(1), parts }),
+    handle: ({ body, request }) => answer(options, hostOf(request), body),
+  }),
+  route({
+    ...checkedForm,
+    path: `${doorPath}/hello`,
+    summary: 'Report the facts of the machine.',
+    body: z.object({ parts }),
+    handle: ({ body, request }) => {
+      const facts = [...formTexts(body.parts)].flatMap(([name, value]) =>
+        name.startsWith('facts.') ? [[name.slice(6), value]] : [],
+      );
+      return post(options, hostOf(request), { hello: true, facts: Object.fromEntries(facts) as Json });
+    },
+  }),
+];
+
+/** The calls about the run of a request. */
+const runRoutes = (options: Door): Route[] => [
+  route({
+    ...checkedForm,
+    path: `${doorPath}/started`,
+    summary: 'Report the start of a request.',
+    body: z.object({ id }),
+    handle: ({ body, request }) => post(options, hostOf(request), { id: body.id, progress: 'started' }),
+  }),
+  route({
+    ...form,
+    path: `${doorPath}/report`,
+    summary: 'Store pieces of streams and outputs, and wait for a stop.',
+    query: waits,
+    body: z.object({ id, parts }),
+    handle: ({ query, body, request }) => reportRun(options, { request, host: hostOf(request), ...query, ...body }),
+  }),
+  route({
+    ...checkedForm,
+    path: `${doorPath}/config`,
+    summary: 'Show the config of a request that refers to it, or one of its inputs.',
+    headers: z.object({ 'accept-encoding': z.string().default('') }),
+    body: z.object({ id, input: z.string().min(1).max(255).optional() }),
+    handle: ({ headers, body: { id: run, input }, request, reply }) => {
+      const host = hostOf(request);
+      if (input === undefined) return configText(options, host, run);
+      const acceptsGzip = headers['accept-encoding'].includes('gzip');
+      return sendInput(options, { reply, host, run, input, acceptsGzip });
+    },
+  }),
+];
+
+async function answer(
+  options: DoorOptions,
+  host: HostCaller,
+  given: { claim?: string | undefined; message: string; parts: readonly FormPart[] },
+): Promise<string> {
+  const { claim, message, parts: sent } = given;
+  const answered = toResponse(formTexts(sent), new Date());
+  const response = await withBytesStored(options, { host, parts: sent, response: answered });
   await post(options, host, response as unknown as Json);
   const { project, requestsQueue: queue } = host;
   const data = { ...ofHost(host), project, queue, ids: [message], ...(claim !== undefined && { claim_id: claim }) };
@@ -148,6 +194,7 @@ async function answer(options: DoorOptions, { host, fields, parts }: Call): Prom
   });
   // Ends the report of this run that still waits for a stop.
   options.wakeups.wake(queueKey(project, queue));
+  return '';
 }
 
 /** The bytes of a config. They never pass the bus, because a thousand hosts may fetch them at once. */
@@ -189,11 +236,12 @@ async function storedText({ blobs }: DoorOptions, blob: string): Promise<string>
   return stored.slice(stored.indexOf('\n') + 1);
 }
 
-async function post({ ask }: DoorOptions, host: HostCaller, body: Json): Promise<undefined> {
-  const { id, project, responsesQueue: queue } = host;
+async function post({ ask }: DoorOptions, host: HostCaller, body: Json): Promise<string> {
+  const { id: client_id, project, responsesQueue: queue } = host;
   const messages = [{ body, ttl: answerSeconds }];
   await ask('configuration', queuePost, {
     project,
-    data: { ...ofHost(host), project, queue, client_id: id, messages },
+    data: { ...ofHost(host), project, queue, client_id, messages },
   });
+  return '';
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { default as fastify, type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { serveRoutes } from '../http/serve-routes.ts';
 import { executableRoutes } from './executable.ts';
 
 let folder: string;
@@ -12,7 +13,7 @@ let server: FastifyInstance;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'anneal-agents-'));
   server = fastify();
-  executableRoutes(server, folder);
+  serveRoutes(server, executableRoutes(folder));
 });
 afterEach(async () => {
   await server.close();

@@ -8,14 +8,15 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { route, type Route } from '../http/route.ts';
 
 const repository = join(import.meta.dirname, '../../..');
 const builtFolder = join(import.meta.dirname, '../../agent/executable/dist');
 
 /** @param folder undefined for the folder that `npm run build:agent` fills. */
-export function executableRoutes(scope: FastifyInstance, folder = builtFolder): void {
-  for (const system of ['linux-amd64', 'linux-arm64']) {
+export const executableRoutes = (folder = builtFolder): Route[] =>
+  (['linux-amd64', 'linux-arm64'] as const).flatMap((system) => {
     const name = `anneal-agent-${system}`;
     const missing = (cause: unknown): never => {
       throw new AnnealError(
@@ -34,20 +35,35 @@ export function executableRoutes(scope: FastifyInstance, folder = builtFolder): 
           `Run npm run build:agent again. The agent for every system is at /agent/sh.`,
       );
     };
-    scope.get(`/${system}`, async (_request, reply) => {
-      const file = join(folder, name);
-      const { size } = await stat(file).catch(missing);
-      await current(file);
-      return reply.type('application/octet-stream').header('content-length', size).send(createReadStream(file));
-    });
-    scope.get(`/${system}.sha256`, async (_request, reply) => {
-      const sums = await readFile(join(folder, 'SHA256SUMS'), 'utf8').catch(missing);
-      await current(join(folder, name));
-      const line = sums.split('\n').find((each) => each.endsWith(`  ${name}`)) ?? missing(undefined);
-      return reply.type('text/plain').send(`${line}\n`);
-    });
-  }
-}
+    return [
+      route({
+        method: 'GET',
+        path: `/${system}`,
+        summary: `Read the agent for ${system}.`,
+        answer: z.string().meta({ format: 'binary' }),
+        answerType: 'application/octet-stream',
+        handle: async ({ reply }) => {
+          const file = join(folder, name);
+          const { size } = await stat(file).catch(missing);
+          await current(file);
+          return reply.type('application/octet-stream').header('content-length', size).send(createReadStream(file));
+        },
+      }),
+      route({
+        method: 'GET',
+        path: `/${system}.sha256`,
+        summary: `Show the checksum of the agent for ${system}, as sha256sum prints it.`,
+        answer: z.string(),
+        answerType: 'text/plain',
+        handle: async () => {
+          const sums = await readFile(join(folder, 'SHA256SUMS'), 'utf8').catch(missing);
+          await current(join(folder, name));
+          const line = sums.split('\n').find((each) => each.endsWith(`  ${name}`)) ?? missing(undefined);
+          return `${line}\n`;
+        },
+      }),
+    ];
+  });
 
 /** The difference between this server's sources and those that an agent was built from. Undefined: none. */
 async function changedSource(list: string): Promise<string | undefined> {

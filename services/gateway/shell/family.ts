@@ -1,11 +1,13 @@
 /** The agents with their checksums, and the calls of the scripts of a host with only a shell. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
+import { route, type Route } from '../http/route.ts';
+import { serveRoutes } from '../http/serve-routes.ts';
 import { forgetRefusedHosts } from '../identity/caller.ts';
-import { doorRoutes, type DoorOptions } from './door.ts';
+import { serveDoor, type DoorOptions } from './door.ts';
 import { executableRoutes } from './executable.ts';
-import { doorPath } from '../zaqar/claims/send-script.ts';
-import { pushRequests, type PushOptions } from './push.ts';
+import { pushRoute, type PushOptions } from './push.ts';
 import { createHash } from 'node:crypto';
 import { shellText } from '../scripts/text.ts';
 
@@ -19,14 +21,9 @@ export type ShellFamilyOptions = DoorOptions &
 
 export function agentFamily(scope: FastifyInstance, options: ShellFamilyOptions): void {
   wordErrors(scope, options.wording, options.report);
-  scope.get('/sh', (_request, reply) => reply.type('text/x-shellscript; charset=utf-8').send(agentText));
-  // In the form that `sha256sum -c` reads.
-  scope.get('/sh.sha256', (_request, reply) => reply.type('text/plain').send(`${agentChecksum}  anneal-agent\n`));
-  scope.get('/update', (_request, reply) => reply.type('text/x-shellscript; charset=utf-8').send(updateText));
-  executableRoutes(scope, options.agents);
   forgetRefusedHosts(scope, options.authenticate);
-  scope.get(`${doorPath}/requests`, (request, reply) => pushRequests(options, request, reply));
-  doorRoutes(scope, options);
+  serveRoutes(scope, [...scriptRoutes, ...executableRoutes(options.agents), pushRoute(options)]);
+  serveDoor(scope, options);
 }
 
 const agentText = shellText.agent.replace('# {send}\n', () => shellText.send);
@@ -34,3 +31,24 @@ const agentChecksum = createHash('sha256').update(agentText).digest('hex');
 
 /** Replaces an agent. Its last line calls it, so that an incomplete script does nothing. */
 const updateText = `${shellText.send}${shellText.fetch}${shellText.update}{ anneal_update "$@"; }\n`;
+
+const sendsText = (path: '/sh' | '/sh.sha256' | '/update', summary: string, text: string): Route => {
+  const answerType = path === '/sh.sha256' ? 'text/plain' : 'text/x-shellscript';
+  return route({
+    method: 'GET',
+    path,
+    summary,
+    answer: z.string(),
+    answerType,
+    handle: ({ reply }) => {
+      void reply.type(`${answerType}; charset=utf-8`);
+      return text;
+    },
+  });
+};
+
+const scriptRoutes = [
+  sendsText('/sh', 'Show the agent for hosts with only a shell.', agentText),
+  sendsText('/sh.sha256', 'Show its checksum, as `sha256sum -c` reads it.', `${agentChecksum}  anneal-agent\n`),
+  sendsText('/update', 'Show the script that replaces an agent.', updateText),
+];

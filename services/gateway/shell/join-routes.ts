@@ -4,7 +4,7 @@
  */
 import { hostJoinExchange } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
-import { bootKeySchema, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import { bootKeySchema, bootSeedSchema, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import { default as multipart } from '@fastify/multipart';
 import { quoteForShell } from '@anneal/tools/shell.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -12,8 +12,9 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { readJsonBodies } from '../http/body.ts';
-import { parseField } from '../http/input.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
+import { route } from '../http/route.ts';
+import { serveRoutes } from '../http/serve-routes.ts';
 import { Attempts } from '../identity/attempts.ts';
 import { isForm, readForm } from '../zaqar/response-form.ts';
 import { shellText } from '../scripts/text.ts';
@@ -27,12 +28,7 @@ export interface JoinFamilyOptions {
 
 export const joinPrefix = '/join';
 
-interface JoinPath {
-  Params: { token: string };
-}
-const joinPath = '/:token';
 const tokenForm = /^[A-Za-z0-9_-]{16,128}$/;
-const exchangeSchema = z.object({ key: bootKeySchema });
 
 export function joinFamily(scope: FastifyInstance, { ask, now, wording, report }: JoinFamilyOptions): void {
   readJsonBodies(scope);
@@ -41,65 +37,80 @@ export function joinFamily(scope: FastifyInstance, { ask, now, wording, report }
   // Many machines may join from one address, and only failures count.
   const attempts = new Attempts({ now, what: 'Joining', free: 20, longestWaitMs: 30_000 });
 
-  scope.get<JoinPath>(joinPath, (request, reply) =>
-    reply
-      .type('text/x-shellscript; charset=utf-8')
-      .header('cache-control', 'no-store')
-      .send(renderJoin({ url: baseUrl(request), token: tokenOf(request.params) })),
-  );
-
-  scope.post<JoinPath>(`${joinPath}/exchange`, async (request, reply) => {
-    const asForm = isForm(request);
-    const given = asForm ? Object.fromEntries(await readForm(request)) : request.body;
-    const { key } = parseField(exchangeSchema, given, 'The exchange');
-    const host = await ask('configuration', hostJoinExchange, {
-      data: { join_token: tokenOf(request.params), key },
-    }).catch((error: unknown) => {
-      // Only wrong tokens have to wait. A right one works, whatever other requests come from its address.
-      if (hasCode(error, 'NotFound')) {
-        attempts.check(request.ip);
-        attempts.failed(request.ip);
-      }
-      throw error;
-    });
-    void reply.header('cache-control', 'no-store');
-    const url = baseUrl(request);
-    if (asForm) {
-      const name = host.name.replaceAll(/\p{Cc}/gu, ' ');
-      // The settings of an agent: one in each line.
-      const lines = {
-        url,
-        token: host.token,
-        host: host.host_id,
-        name,
-        project: host.project,
-        requests_queue: host.requests_queue,
-        responses_queue: host.responses_queue,
-      };
-      return reply.type('text/plain').send(
-        Object.entries(lines)
-          .map(([setting, value]) => `${setting}=${value}\n`)
-          .join(''),
-      );
-    }
-    return {
-      format: 1,
-      purpose: 'deploy',
-      host_id: host.host_id,
-      hostname: host.name,
-      gateway_url: url,
-      project: host.project,
-      token: host.token,
-      requests_queue: host.requests_queue,
-      responses_queue: host.responses_queue,
-      user_data: '',
-      metadata: {},
-    } satisfies BootSeed;
+  // A shell sends a form, and an agent JSON.
+  scope.addHook('preValidation', async (request) => {
+    if (request.method === 'POST' && isForm(request)) request.body = Object.fromEntries(await readForm(request));
   });
+
+  serveRoutes(scope, [
+    route({
+      method: 'GET',
+      path: '/{token}',
+      summary: 'Show the script that makes a machine a host.',
+      answer: z.string(),
+      answerType: 'text/x-shellscript',
+      handle: ({ params, request, reply }) => {
+        void reply.type('text/x-shellscript; charset=utf-8').header('cache-control', 'no-store');
+        return renderJoin({ url: baseUrl(request), token: tokenOf(params) });
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/{token}/exchange',
+      summary: 'Exchange the token of a line to join for the token of the host; a form gets lines of settings.',
+      body: z.object({ key: bootKeySchema }),
+      answer: bootSeedSchema,
+      handle: async ({ params, body: { key }, request, reply }) => {
+        const host = await ask('configuration', hostJoinExchange, {
+          data: { join_token: tokenOf(params), key },
+        }).catch((error: unknown) => {
+          // Only wrong tokens have to wait. A right one works, whatever other requests come from its address.
+          if (hasCode(error, 'NotFound')) {
+            attempts.check(request.ip);
+            attempts.failed(request.ip);
+          }
+          throw error;
+        });
+        void reply.header('cache-control', 'no-store');
+        const url = baseUrl(request);
+        return isForm(request) ? reply.type('text/plain').send(settingsOf(host, url)) : seedOf(host, url);
+      },
+    }),
+  ]);
 }
 
+type JoinedHost = z.output<typeof hostJoinExchange.answer>;
+
+/** The settings of an agent: one in each line. */
+const settingsOf = (host: JoinedHost, url: string): string =>
+  Object.entries({
+    url,
+    token: host.token,
+    host: host.host_id,
+    name: host.name.replaceAll(/\p{Cc}/gu, ' '),
+    project: host.project,
+    requests_queue: host.requests_queue,
+    responses_queue: host.responses_queue,
+  })
+    .map(([setting, value]) => `${setting}=${value}\n`)
+    .join('');
+
+const seedOf = (host: JoinedHost, url: string): BootSeed => ({
+  format: 1,
+  purpose: 'deploy',
+  host_id: host.host_id,
+  hostname: host.name,
+  gateway_url: url,
+  project: host.project,
+  token: host.token,
+  requests_queue: host.requests_queue,
+  responses_queue: host.responses_queue,
+  user_data: '',
+  metadata: {},
+});
+
 /** @throws AnnealError NotFound for a text that no token has, such as a part of one */
-function tokenOf({ token }: JoinPath['Params']): string {
+function tokenOf({ token }: { token: string }): string {
   if (tokenForm.test(token)) return token;
   throw new AnnealError(
     'NotFound',

@@ -17,11 +17,13 @@
 import { queueClaimRenew } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { runReport } from '@anneal/contracts/output.ts';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Stream, Streams } from '../http/event-stream.ts';
-import { authenticated, ofHost, type HostCaller } from '../identity/caller.ts';
+import { route, type Route } from '../http/route.ts';
+import { authenticated, ofHost, type Caller, type HostCaller } from '../identity/caller.ts';
 import { queueKey } from '../wakeups.ts';
 import { claimNow, returnClaim, type ClaimOptions } from '../zaqar/claims/claim.ts';
+import { doorPath } from '../zaqar/claims/send-script.ts';
 
 export interface PushOptions extends ClaimOptions {
   readonly streams: Streams;
@@ -40,35 +42,45 @@ interface Pushed {
   readonly hasStopped: boolean;
 }
 
-/** Takes over the connection until the host leaves or the gateway stops. @throws AnnealError Forbidden for a user */
-export async function pushRequests(options: PushOptions, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const host = await authenticated(request, options.authenticate);
-  if (host.kind !== 'host') {
-    throw new AnnealError('Forbidden', 'Only a host can use this address; send the token of the host.');
-  }
-  const client = request.headers['client-id'];
-  const last = request.headers['last-event-id'];
-  const { by_reference } = request.query as { by_reference?: string };
-  const pushing = new PushedHost(options, host, {
-    client_id: typeof client === 'string' && client !== '' ? client : host.id,
-    last: typeof last === 'string' ? last : undefined,
-    byReference: by_reference === 'true',
-  });
-  const wake = (): void => options.wakeups.wake(queueKey(host.project, host.requestsQueue));
-  // Before the stream opens, because a refusal has a status.
-  const letGo = options.held.hold({ id: host.id, project: host.project, wake }, request.raw.socket);
-  try {
-    await options.streams.open(reply, async (stream) => {
-      try {
-        await pushing.run(stream);
-      } catch (error) {
-        if (!(error instanceof AnnealError)) throw error; // P4, or the service is away: the host comes again.
-      }
-    });
-  } finally {
-    letGo();
-  }
+/** @throws AnnealError Forbidden for a user */
+export function requireHost(caller: Caller): HostCaller {
+  if (caller.kind === 'host') return caller;
+  throw new AnnealError('Forbidden', 'Only a host can use this address; send the token of the host.');
 }
+
+/** The stream takes over the connection until the host leaves or the gateway stops. */
+export const pushRoute = (options: PushOptions): Route =>
+  route({
+    method: 'GET',
+    path: `${doorPath}/requests`,
+    summary: 'Stream the requests of a host, one at a time, as server-sent events.',
+    query: z.object({ by_reference: z.boolean().default(false) }),
+    headers: z.object({ 'client-id': z.string().optional(), 'last-event-id': z.string().optional() }),
+    stream: 'only',
+    answer: z.unknown(),
+    handle: async ({ query, headers, request, reply }) => {
+      const host = requireHost(await authenticated(request, options.authenticate));
+      const pushing = new PushedHost(options, host, {
+        client_id: headers['client-id'] || host.id,
+        last: headers['last-event-id'],
+        byReference: query.by_reference,
+      });
+      const wake = (): void => options.wakeups.wake(queueKey(host.project, host.requestsQueue));
+      // Before the stream opens, because a refusal has a status.
+      const letGo = options.held.hold({ id: host.id, project: host.project, wake }, request.raw.socket);
+      try {
+        await options.streams.open(reply, async (stream) => {
+          try {
+            await pushing.run(stream);
+          } catch (error) {
+            if (!(error instanceof AnnealError)) throw error; // P4, or the service is away: the host comes again.
+          }
+        });
+      } finally {
+        letGo();
+      }
+    },
+  });
 
 class PushedHost {
   readonly #options: PushOptions;

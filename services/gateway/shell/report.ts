@@ -7,20 +7,12 @@ import type { HostResponse } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { outputPrefix, runReport, type RunReport } from '@anneal/contracts/output.ts';
 import type { FastifyRequest } from 'fastify';
-import { z } from 'zod';
-import { parameterReader, refuseAll, type QueryValues } from '../http/input.ts';
 import type { HostCaller } from '../identity/caller.ts';
 import type { ClaimOptions } from '../zaqar/claims/claim.ts';
-import { waitQuery } from '../zaqar/limits.ts';
 import type { FormPart } from '../zaqar/response-form.ts';
 import { queueKey } from '../wakeups.ts';
 
 type ReportOptions = Pick<ClaimOptions, 'ask' | 'wakeups' | 'maxWaitSeconds' | 'stopping'>;
-
-const readWait = parameterReader(z.object({ wait: waitQuery }), { place: 'query', refuse: refuseAll });
-
-/** The seconds that a request may wait. */
-export const waitOf = ({ query }: FastifyRequest): number => readWait(query as QueryValues).wait;
 
 /**
  * Stores the pieces of a report and waits, when the request allows it, until the run must stop. The answer is lines of
@@ -28,14 +20,14 @@ export const waitOf = ({ query }: FastifyRequest): number => readWait(query as Q
  */
 export async function reportRun(
   { ask, wakeups, maxWaitSeconds, stopping }: ReportOptions,
-  report: { request: FastifyRequest; host: HostCaller; id: string; parts: readonly FormPart[] },
+  report: { request: FastifyRequest; host: HostCaller; id: string; wait: number; parts: readonly FormPart[] },
 ): Promise<string> {
-  const { request, host, id } = report;
+  const { request, host, id, wait } = report;
   const { project } = host;
   const pieces = report.parts.flatMap(({ name, bytes, file }) =>
     file === undefined ? [] : [{ name, offset: offsetOf(name, file), data: bytes.toString('base64') }],
   );
-  const end = performance.now() + Math.min(waitOf(request), maxWaitSeconds) * 1000;
+  const end = performance.now() + Math.min(wait, maxWaitSeconds) * 1000;
   const gone = new AbortController();
   const onClose = (): void => gone.abort();
   request.raw.socket.once('close', onClose);
