@@ -16,8 +16,6 @@ const exceptions: Readonly<Record<string, string>> = {
   'heat/': toMigrate,
   'identity/': toMigrate,
   'ironic/': toMigrate,
-  'mistral/': toMigrate,
-  'zaqar/': toMigrate,
 };
 
 /** The reads of a query or a body; not a hook that sets a body. */
