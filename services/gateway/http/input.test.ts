@@ -72,6 +72,16 @@ describe('a body', () => {
     expect(bodyReader(z.object({}).optional(), refuseAll)(undefined)).toBeUndefined();
   });
 
+  it('names the known fields of an object that is optional, prepared or one of several with the same fields', () => {
+    const one = z.strictObject({ kind: z.literal('a'), name: z.string() });
+    const either = z.discriminatedUnion('kind', [one, one.extend({ kind: z.literal('b') })]);
+    const given = { kind: 'a', name: 'n', more: 1 };
+    for (const schema of [one.nullish(), either, z.preprocess((body) => body, either)])
+      expect(() => bodyReader<unknown>(schema, refuseAll)(given)).toThrow('more: unknown field; known are kind, name');
+    const other = z.discriminatedUnion('kind', [one, z.strictObject({ kind: z.literal('c') })]);
+    expect(() => bodyReader<unknown>(other, refuseAll)(given)).toThrow(/more: unknown field$/);
+  });
+
   it('is refused in the words of an API', () => {
     const first = bodyReader(z.object({ name: z.string() }), ([mistake]) => new RangeError(mistake?.path) as never);
     expect(() => first({ name: 1 })).toThrow(RangeError);

@@ -85,9 +85,18 @@ function parameterText(issue: z.core.$ZodIssue, sent: string | string[]): string
 
 /** Names the known fields when the unknown one is at the top. */
 function unknownText(schema: z.ZodType, path: readonly PropertyKey[]): string {
-  const known = path.length === 0 && schema instanceof z.ZodObject ? Object.keys(schema.shape) : undefined;
-  if (!known) return 'unknown field';
-  return known.length === 0 ? 'unknown field; none is accepted here' : `unknown field; known are ${known.join(', ')}`;
+  const known = path.length === 0 ? knownIn(schema) : undefined;
+  if (known === undefined) return 'unknown field';
+  return known === '' ? 'unknown field; none is accepted here' : `unknown field; known are ${known}`;
+}
+
+/** The names of the fields of an object. Undefined for a union whose objects differ in them. */
+function knownIn(schema: z.ZodType): string | undefined {
+  const inner = innermost(schema);
+  if (inner instanceof z.ZodObject) return Object.keys(inner.shape).join(', ');
+  if (!(inner instanceof z.ZodDiscriminatedUnion)) return undefined;
+  const [names, ...others] = new Set(inner.options.map((option) => knownIn(option as z.ZodType)));
+  return others.length === 0 ? names : undefined;
 }
 
 /** A function that reads a query or headers. It throws what `refuse` makes of the mistakes. */
@@ -127,7 +136,8 @@ function readerOf(field: z.ZodType): ReadValue {
 
 /** The schema below what makes it optional, gives it a default or changes its result. */
 function innermost(field: z.ZodType): z.ZodType {
-  if (field instanceof z.ZodPipe) return innermost(field.in as z.ZodType);
+  if (field instanceof z.ZodPipe)
+    return innermost((field.in instanceof z.ZodTransform ? field.out : field.in) as z.ZodType);
   if (
     field instanceof z.ZodOptional ||
     field instanceof z.ZodNullable ||
