@@ -93,24 +93,6 @@ export function queryValues(request: FastifyRequest, name: string): string[] {
   return value === undefined ? [] : [value].flat();
 }
 
-/** @throws AnnealError InvalidRequest that names every query parameter that is not known. */
-export function refuseUnknownQuery(request: FastifyRequest, known: readonly string[]): void {
-  const unknown = Object.keys(request.query as QueryValues).filter((name) => !known.includes(name));
-  if (unknown.length === 0) return;
-  const expected = known.join(', ');
-  throw new AnnealError(
-    'InvalidRequest',
-    `Unknown query parameters ${unknown.join(', ')}; this address accepts ${expected}.`,
-    {
-      mistakes: unknown.map((path) => ({
-        code: 'InvalidField',
-        path,
-        message: `unknown query parameter; known are ${expected}`,
-      })),
-    },
-  );
-}
-
 /** @throws AnnealError InvalidRequest unless it is a whole number within the bounds. */
 export function queryNumber(
   request: FastifyRequest,

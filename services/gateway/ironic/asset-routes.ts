@@ -4,38 +4,34 @@ import {
   assetCreate,
   assetList,
   assetRemove,
+  assetSchemas,
   assetShow,
   type AssetKind,
   type AssetView,
 } from '@anneal/contracts/calls/assets.ts';
-import { nodePatchSchema } from '@anneal/contracts/calls/provisioning.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isObject, jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { objectBody, queryValue, refuseUnknownQuery } from '../http/body.ts';
-import { parseField } from '../http/input.ts';
+import { route, type Route } from '../http/route.ts';
 import { occasionOf } from '../identity/occasion.ts';
 import {
-  fieldsIn,
+  chosenOf,
   fieldsQuery,
   itemSchema,
+  itemsSchema,
+  listParameters,
   listQuery,
   pageOf,
-  itemsSchema,
-  pagingParameters,
+  readAll,
   type ListItem,
 } from './collection.ts';
 import { inspectedPort, inspectedPorts } from './inspected-ports.ts';
-import { showNode, type NodePath } from './node-path.ts';
-import { ironicPrefix, ironicLinks, ironicLinksSchema, pick } from './node-view.ts';
-import { described } from '../http/document.ts';
-import { jsonObject } from '@anneal/contracts/json.ts';
+import { showNode } from './node-path.ts';
+import { ironicPrefix, ironicLinks, ironicLinksSchema, ironicSeconds } from './node-view.ts';
+import { patchBody } from './patch.ts';
 
-interface AssetPath {
-  Params: { asset: string };
-}
 interface AssetRoutes {
   readonly ask: Ask;
   readonly newId: () => string;
@@ -53,9 +49,10 @@ interface Collection {
   readonly below?: string;
 }
 
+const portRow = { key: 'ports', row: ['uuid', 'address'] };
 const collections: readonly Collection[] = [
   { kind: 'chassis', path: 'chassis', key: 'chassis', row: ['uuid', 'description'], hasNames: false, below: 'nodes' },
-  { kind: 'port', path: 'ports', key: 'ports', row: ['uuid', 'address'], hasNames: true },
+  { kind: 'port', path: 'ports', ...portRow, hasNames: true },
   {
     kind: 'port group',
     path: 'portgroups',
@@ -79,163 +76,194 @@ const collections: readonly Collection[] = [
     hasNames: false,
   },
 ];
-const patchSchema = z.array(nodePatchSchema.element.strict()).max(100);
-const uuidSchema = z.guid();
-
 const assetSchema = itemSchema({ extra: jsonObject, node_uuid: z.string().nullable() }).meta({ id: 'Asset' });
 const volumeSchema = z.object({ links: ironicLinksSchema, connectors: ironicLinksSchema, targets: ironicLinksSchema });
+const text = z.string().optional();
+const portsQuery = z.strictObject({ ...listParameters, node: text, node_uuid: text, address: text, portgroup: text });
+type AssetsQuery = z.output<typeof portsQuery>;
+/** The query of a list. Strict, because a filter that is ignored would show assets that it excludes. */
+const queryOf = (kind: AssetKind): z.ZodType<AssetsQuery> =>
+  kind === 'port'
+    ? portsQuery
+    : kind === 'chassis'
+      ? z.strictObject(listParameters)
+      : portsQuery.omit({ portgroup: true });
 
-export function assetRoutes(scope: FastifyInstance, routes: AssetRoutes): void {
-  for (const collection of collections) {
-    listRoutes(scope, collection, routes);
-    objectRoutes(scope, collection, routes);
-  }
-  const listsPorts = described({
-    summary: 'List the ports of a port group.',
-    query: listQuery(),
-    answer: itemsSchema('ports', assetSchema),
-  });
-  scope.get<AssetPath>('/v1/portgroups/:asset/ports', listsPorts, (request) =>
-    portsOfGroup(request, routes.ask, false),
+/** The body of a new asset. Clients send null for what they leave out. */
+const draftOf = (kind: AssetKind) =>
+  z.preprocess(
+    (body) =>
+      isObject(body ?? {})
+        ? Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== null))
+        : body,
+    z.strictObject({ uuid: z.guid().nullish(), ...assetSchemas[kind].shape }),
   );
-  scope.get<AssetPath>('/v1/portgroups/:asset/ports/detail', listsPorts, (request) =>
-    portsOfGroup(request, routes.ask, true),
-  );
-  const links = (request: FastifyRequest, path: string) => ({
-    links: ironicLinks(baseUrl(request), path),
-    connectors: ironicLinks(baseUrl(request), `${path}/connectors`),
-    targets: ironicLinks(baseUrl(request), `${path}/targets`),
-  });
-  scope.get('/v1/volume', described({ summary: 'Show the lists of volumes.', answer: volumeSchema }), (request) =>
-    links(request, 'volume'),
-  );
-  const ofNode = described({ summary: 'Show the lists of volumes of a node.', answer: volumeSchema });
-  scope.get<NodePath>('/v1/nodes/:node/volume', ofNode, async (request) =>
-    links(request, `nodes/${(await showNode(routes.ask, request)).id}/volume`),
-  );
-}
 
-const portOf = collections.find(({ kind }) => kind === 'port');
+export const assetRoutes = (routes: AssetRoutes): Route[] => [
+  ...collections.flatMap((collection) => [
+    ...listRoutes(collection, routes),
+    ...ofNodeRoutes(collection, routes),
+    ...objectRoutes(collection, routes),
+  ]),
+  ...([false, true] as const).map((detailed) =>
+    route({
+      method: 'GET',
+      path: `/v1/portgroups/{asset}/ports${detailed ? '/detail' : ''}`,
+      summary: 'List the ports of a port group.',
+      query: listQuery,
+      answer: itemsSchema('ports', assetSchema),
+      handle: async ({ params: { asset }, query, request }) => {
+        const { ask } = routes;
+        const { id, node_id: node } = await ask('provisioning', assetShow, { data: { kind: 'port group', asset } });
+        const ports = await all(ask, { kind: 'port', ...(node !== null && { node }) });
+        const items = ports
+          .filter(({ fields }) => fields['portgroup_uuid'] === id)
+          .map((each) => bodyOf(baseUrl(request), each));
+        return pageOf({ request, query }, items, { ...portRow, detailed });
+      },
+    }),
+  ),
+  route({
+    method: 'GET',
+    path: '/v1/volume',
+    summary: 'Show the lists of volumes.',
+    answer: volumeSchema,
+    handle: ({ request }) => volumeLinks(baseUrl(request), 'volume'),
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/nodes/{node}/volume',
+    summary: 'Show the lists of volumes of a node.',
+    answer: volumeSchema,
+    handle: async ({ params, request }) =>
+      volumeLinks(baseUrl(request), `nodes/${(await showNode(routes.ask, params.node)).id}/volume`),
+  }),
+];
 
-async function portsOfGroup(request: FastifyRequest<AssetPath>, ask: Ask, detailed: boolean): Promise<object> {
-  const { id, node_id } = await ask('provisioning', assetShow, {
-    data: { kind: 'port group', asset: request.params.asset },
-  });
-  const ports = await all(ask, { kind: 'port', ...(node_id !== null && { node: node_id }) });
-  const members = ports.filter(({ fields }) => fields['portgroup_uuid'] === id);
-  const { key = 'ports', row = [] } = portOf ?? {};
-  return pageOf(
-    request,
-    members.map((each) => bodyOf(baseUrl(request), each)),
-    { key, row, detailed },
-  );
-}
+const volumeLinks = (base: string, path: string) => ({
+  links: ironicLinks(base, path),
+  connectors: ironicLinks(base, `${path}/connectors`),
+  targets: ironicLinks(base, `${path}/targets`),
+});
 
-const filtersOf = (kind: AssetKind): string[] =>
-  kind === 'chassis' ? [] : ['node', 'node_uuid', 'address', ...(kind === 'port' ? ['portgroup'] : [])];
 const pluralOf = (kind: AssetKind): string => (kind === 'chassis' ? kind : `${kind}s`);
 
-function listRoutes(scope: FastifyInstance, collection: Collection, { ask }: AssetRoutes): void {
-  const { kind, path, key, row } = collection;
-  const answer = itemsSchema(key, assetSchema);
-  const lists = described({ summary: `List the ${pluralOf(kind)}.`, query: listQuery(filtersOf(kind)), answer });
-  const listsOfNode = described({ summary: `List the ${pluralOf(kind)} of a node.`, query: listQuery(), answer });
-  const list = async (request: FastifyRequest, detailed: boolean): Promise<object> => {
-    refuseUnknownQuery(request, [...pagingParameters, ...filtersOf(kind)]);
-    const address = queryValue(request, 'address');
-    const node = queryValue(request, 'node') ?? queryValue(request, 'node_uuid');
-    const group = queryValue(request, 'portgroup');
-    const inGroup =
-      group === undefined
-        ? undefined
-        : (await ask('provisioning', assetShow, { data: { kind: 'port group', asset: group } })).id;
-    const wanted = { kind, ...(node !== undefined && { node }), ...(address !== undefined && { address }) };
-    const found = await all(ask, wanted);
-    const items = found
-      .filter(({ fields }) => inGroup === undefined || fields['portgroup_uuid'] === inGroup)
-      .map((each) => bodyOf(baseUrl(request), each));
-    const others =
-      kind === 'port' && inGroup === undefined ? await inspectedPorts(ask, request, { node, address }) : [];
-    const declared = new Set(items.map((item) => `${String(item['node_uuid'])} ${String(item['address'])}`));
-    const rest = others.filter((each) => !declared.has(`${String(each['node_uuid'])} ${String(each['address'])}`));
-    return pageOf(request, [...items, ...rest], { key, row, detailed });
-  };
-  scope.get(`/v1/${path}`, lists, (request) => list(request, false));
-  scope.get(`/v1/${path}/detail`, lists, (request) => list(request, true));
-  if (kind === 'chassis') return;
-  const ofNode = async (request: FastifyRequest<NodePath>, detailed: boolean): Promise<object> => {
-    const node = await showNode(ask, request);
-    const items = (await all(ask, { kind, node: node.id })).map((each) => bodyOf(baseUrl(request), each));
-    const seen = kind === 'port' ? await inspectedPorts(ask, request, { node: node.id }) : [];
-    const rest = seen.filter((each) => !items.some(({ address }) => address === each['address']));
-    return pageOf(request, [...items, ...rest], { key, row, detailed });
-  };
-  scope.get<NodePath>(`/v1/nodes/:node/${path}`, listsOfNode, (request) => ofNode(request, false));
-  scope.get<NodePath>(`/v1/nodes/:node/${path}/detail`, listsOfNode, (request) => ofNode(request, true));
+const listRoutes = ({ kind, path, key, row }: Collection, { ask }: AssetRoutes): Route[] =>
+  [false, true].map((detailed) =>
+    route({
+      method: 'GET',
+      path: `/v1/${path}${detailed ? '/detail' : ''}`,
+      summary: `List the ${pluralOf(kind)}.`,
+      query: queryOf(kind),
+      answer: itemsSchema(key, assetSchema),
+      handle: async ({ query, request }) => {
+        const { address, node = query.node_uuid, portgroup: asset } = query;
+        const group =
+          asset === undefined
+            ? undefined
+            : await ask('provisioning', assetShow, { data: { kind: 'port group', asset } });
+        const found = await all(ask, {
+          kind,
+          ...(node !== undefined && { node }),
+          ...(address !== undefined && { address }),
+        });
+        const items = found
+          .filter(({ fields }) => group === undefined || fields['portgroup_uuid'] === group.id)
+          .map((each) => bodyOf(baseUrl(request), each));
+        const others = kind === 'port' && !group ? await inspectedPorts(ask, request, { node, address }) : [];
+        return pageOf({ request, query }, withOthers(items, others), { key, row, detailed });
+      },
+    }),
+  );
+
+const ofNodeRoutes = ({ kind, path, key, row }: Collection, { ask }: AssetRoutes): Route[] =>
+  (kind === 'chassis' ? [] : [false, true]).map((detailed) =>
+    route({
+      method: 'GET',
+      path: `/v1/nodes/{node}/${path}${detailed ? '/detail' : ''}`,
+      summary: `List the ${pluralOf(kind)} of a node.`,
+      query: listQuery,
+      answer: itemsSchema(key, assetSchema),
+      handle: async ({ params, query, request }) => {
+        const node = (await showNode(ask, params.node)).id;
+        const items = (await all(ask, { kind, node })).map((each) => bodyOf(baseUrl(request), each));
+        const others = kind === 'port' ? await inspectedPorts(ask, request, { node }) : [];
+        return pageOf({ request, query }, withOthers(items, others), { key, row, detailed });
+      },
+    }),
+  );
+
+/** The declared ports, and those inspected ones of which none is declared. */
+function withOthers(items: readonly ListItem[], others: readonly ListItem[]): ListItem[] {
+  const placeOf = (port: ListItem) => `${String(port['node_uuid'])} ${String(port['address'])}`;
+  const declared = new Set(items.map(placeOf));
+  return [...items, ...others.filter((each) => !declared.has(placeOf(each)))];
 }
 
-function objectRoutes(scope: FastifyInstance, collection: Collection, { ask, newId }: AssetRoutes): void {
-  const { kind, path } = collection;
-  const placeOf = ({ params: { asset } }: FastifyRequest<AssetPath>) => {
-    const isName = collection.hasNames && /^[A-Za-z0-9._~-]+$/.test(asset);
-    if (!isName && !uuidSchema.safeParse(asset).success)
+function objectRoutes({ kind, path, hasNames }: Collection, { ask, newId }: AssetRoutes): Route[] {
+  const placeOf = (asset: string) => {
+    const isName = hasNames && /^[A-Za-z0-9._~-]+$/.test(asset);
+    if (!isName && !z.guid().safeParse(asset).success)
       throw new AnnealError('InvalidRequest', `Expected the UUID of a ${kind}, not "${asset}".`);
     return { kind, asset };
   };
-  const creates = described({
-    summary: `Create a ${kind}.`,
-    body: z.looseObject({ uuid: uuidSchema.nullish() }),
-    status: 201,
-    answer: assetSchema,
-  });
-  const shows = described({ summary: `Show a ${kind}.`, query: fieldsQuery, answer: assetSchema });
-  const changes = described({ summary: `Change a ${kind}.`, body: patchSchema, answer: assetSchema });
-  scope.post(`/v1/${path}`, creates, async (request, reply) => {
-    const { uuid, ...fields } = objectBody(request);
-    const id = uuid === undefined || uuid === null ? newId() : parseField(uuidSchema, uuid, 'The uuid');
-    const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
-    const made = await ask('provisioning', assetCreate, {
-      data: { id, kind, fields: given, occasion: occasionOf(request) },
-    });
-    const base = baseUrl(request);
-    return reply.code(201).header('location', `${base}${ironicPrefix}/v1/${path}/${made.id}`).send(bodyOf(base, made));
-  });
-  scope.get<AssetPath>(`/v1/${path}/:asset`, shows, async (request) => {
-    const place = placeOf(request);
-    const body = await ask('provisioning', assetShow, { data: place })
-      .then((found) => bodyOf(baseUrl(request), found))
-      .catch(async (error: unknown) => {
-        const port = kind === 'port' ? await inspectedPort(ask, request, place.asset) : undefined;
-        if (port) return port;
-        throw error;
-      });
-    const fields = fieldsIn(request, body);
-    return fields ? pick(body, fields) : body;
-  });
-  scope.patch<AssetPath>(`/v1/${path}/:asset`, changes, async (request) => {
-    const place = placeOf(request);
-    const patch = parseField(patchSchema, request.body, 'The patch');
-    const data = { ...place, patch, occasion: occasionOf(request) };
-    return bodyOf(baseUrl(request), await ask('provisioning', assetChange, { data }));
-  });
-  scope.delete<AssetPath>(`/v1/${path}/:asset`, described({ summary: `Delete a ${kind}.` }), async (request, reply) => {
-    await ask('provisioning', assetRemove, { data: { ...placeOf(request), occasion: occasionOf(request) } });
-    return reply.code(204).send();
-  });
+  return [
+    route({
+      method: 'POST',
+      path: `/v1/${path}`,
+      summary: `Create a ${kind}.`,
+      body: draftOf(kind),
+      status: 201,
+      answer: assetSchema,
+      handle: async ({ body: { uuid, ...fields }, request, reply }) => {
+        const data = { id: uuid ?? newId(), kind, fields: fields as JsonObject, occasion: occasionOf(request) };
+        const made = await ask('provisioning', assetCreate, { data });
+        const base = baseUrl(request);
+        void reply.header('location', `${base}${ironicPrefix}/v1/${path}/${made.id}`);
+        return bodyOf(base, made);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `/v1/${path}/{asset}`,
+      summary: `Show a ${kind}.`,
+      query: fieldsQuery,
+      answer: assetSchema,
+      handle: async ({ params, query, request }) => {
+        const place = placeOf(params.asset);
+        const body = await ask('provisioning', assetShow, { data: place })
+          .then((found) => bodyOf(baseUrl(request), found))
+          .catch(async (error: unknown) => {
+            const port = kind === 'port' ? await inspectedPort(ask, request, place.asset) : undefined;
+            if (port) return port;
+            throw error;
+          });
+        return chosenOf(body, query.fields);
+      },
+    }),
+    route({
+      method: 'PATCH',
+      path: `/v1/${path}/{asset}`,
+      summary: `Change a ${kind}.`,
+      body: patchBody,
+      answer: assetSchema,
+      handle: async ({ params, body: patch, request }) => {
+        const data = { ...placeOf(params.asset), patch, occasion: occasionOf(request) };
+        return bodyOf(baseUrl(request), await ask('provisioning', assetChange, { data }));
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `/v1/${path}/{asset}`,
+      summary: `Delete a ${kind}.`,
+      handle: ({ params, request }) =>
+        ask('provisioning', assetRemove, { data: { ...placeOf(params.asset), occasion: occasionOf(request) } }),
+    }),
+  ];
 }
 
-async function all(ask: Ask, wanted: { kind: AssetKind; node?: string; address?: string }): Promise<AssetView[]> {
-  const found: AssetView[] = [];
-  for (let marker: string | undefined; ;) {
-    const data = { ...wanted, limit: 1000, ...(marker !== undefined && { marker }) };
-    const { assets } = await ask('provisioning', assetList, { data });
-    found.push(...assets);
-    marker = assets.at(-1)?.id;
-    if (assets.length < 1000) return found;
-  }
-}
-
-const seconds = (time: string | null): string | null => (time === null ? null : `${time.slice(0, 19)}+00:00`);
+const all = (ask: Ask, wanted: { kind: AssetKind; node?: string; address?: string }): Promise<AssetView[]> =>
+  readAll(async (part) => (await ask('provisioning', assetList, { data: { ...wanted, ...part } })).assets);
 
 function bodyOf(base: string, { id, kind, fields, created_at, updated_at }: AssetView): ListItem {
   const { path = '', below } = collections.find((each) => each.kind === kind) ?? {};
@@ -243,8 +271,8 @@ function bodyOf(base: string, { id, kind, fields, created_at, updated_at }: Asse
     uuid: id,
     ...fields,
     ...((kind === 'port' || kind === 'port group') && { internal_info: {} }),
-    created_at: seconds(created_at),
-    updated_at: seconds(updated_at),
+    created_at: ironicSeconds(created_at),
+    updated_at: ironicSeconds(updated_at),
     links: ironicLinks(base, `${path}/${id}`),
     ...(below !== undefined && { [below]: ironicLinks(base, `${path}/${id}/${below}`) }),
   };

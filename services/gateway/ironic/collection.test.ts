@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { describe, expect, it } from 'vitest';
-import { fieldsIn, pageOf, type ListItem } from './collection.ts';
+import { parameterReader, refuseAll } from '../http/input.ts';
+import { chosenOf, listQuery, pageOf, type ListItem } from './collection.ts';
 
 const items: ListItem[] = ['b', 'c', 'a'].map((name, at) => ({
   uuid: `u${at}`,
@@ -12,14 +13,14 @@ const items: ListItem[] = ['b', 'c', 'a'].map((name, at) => ({
 const request = (query: Record<string, string> = {}): FastifyRequest =>
   ({
     url: `/baremetal/v1/things?${new URLSearchParams(query).toString()}`,
-    query,
     headers: { host: 'h' },
     protocol: 'http',
     host: 'h',
   }) as unknown as FastifyRequest;
+const read = parameterReader(listQuery, { place: 'query', refuse: refuseAll });
 const form = { key: 'things', row: ['uuid', 'name'] };
-const page = (query?: Record<string, string>) =>
-  pageOf(request(query), items, form) as { things: ListItem[]; next?: string };
+const page = (query: Record<string, string> = {}) =>
+  pageOf({ request: request(query), query: read(query) }, items, form) as { things: ListItem[]; next?: string };
 const names = (query?: Record<string, string>) => page(query).things.map(({ name }) => name);
 
 describe('a list', () => {
@@ -29,14 +30,17 @@ describe('a list', () => {
     expect(page({ fields: 'size' }).things[0]).toEqual({ size: 0, links: [] });
     expect(() => page({ fields: 'size,nope' })).toThrow('Field nope is not a valid field');
     expect(() => page({ fields: 'size', detail: 'true' })).toThrow('leave out');
-    expect(fieldsIn(request(), {})).toBeUndefined();
+    for (const name of ['constructor', 'toString']) expect(() => page({ fields: name })).toThrow('not a valid field');
+    const [item = { uuid: '' }] = items;
+    expect(chosenOf(item, undefined)).toBe(item);
   });
 
   it('is sorted by a simple field, in both directions', () => {
     expect(names({ sort_key: 'name' })).toEqual(['a', 'b', 'c']);
     expect(names({ sort_key: 'size', sort_dir: 'desc' })).toEqual(['a', 'c', 'b']);
     expect(names({ sort_dir: 'desc' })).toEqual(['a', 'c', 'b']);
-    for (const sort_key of ['extra', 'nope']) expect(() => names({ sort_key })).toThrow('invalid field for sorting');
+    for (const sort_key of ['extra', 'nope', 'constructor'])
+      expect(() => names({ sort_key })).toThrow('invalid field for sorting');
     expect(() => names({ sort_dir: 'up' })).toThrow('asc, desc');
   });
 
@@ -47,6 +51,9 @@ describe('a list', () => {
     expect(page({ limit: '2', sort_key: 'name', marker: 'u0' })).toEqual({
       things: [expect.objectContaining({ name: 'c' })],
     });
+    expect(page({ limit: '3' }).next).toContain('marker=u2');
+    for (const limit of ['0', '1000', '1000000']) expect(page({ limit })).not.toHaveProperty('next');
+    expect(() => page({ limit: '1000001' })).toThrow('limit: must be at most 1000000');
     expect(() => page({ marker: 'gone' })).toThrow('The marker gone is not in the list');
   });
 });

@@ -1,29 +1,41 @@
-/** Lists of Ironic's API: sorted, a page at a time, with the chosen fields. */
+/** Lists and objects of Ironic's API: sorted, a page at a time, with the chosen fields. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { baseUrl, nextQueryOf, requestPath } from '../http/base-url.ts';
-import { queryBoolean, queryNumber, queryValue } from '../http/body.ts';
+import { takePage } from '../http/list.ts';
 import { ironicLinksSchema, pick } from './node-view.ts';
 
 export type ListItem = Record<string, unknown> & { readonly uuid: string };
 
-export const pagingParameters = ['limit', 'marker', 'sort_key', 'sort_dir', 'fields', 'detail'] as const;
+const mostOnPage = 1_000;
 
-const text = z.string().optional();
-/** The query of a list: pages, order and fields, and these filters. */
-export const listQuery = (filters: readonly string[] = []) =>
-  z.object({
-    ...Object.fromEntries(filters.map((name) => [name, text])),
-    limit: z.int().min(0).max(1_000_000).optional(),
-    marker: text,
-    sort_key: text,
-    sort_dir: z.enum(['asc', 'desc']).optional(),
-    fields: text.meta({ description: 'Names of fields, with commas between.' }),
-    detail: z.boolean().optional(),
-  });
+/** A parameter with commas between its values. */
+export const commaText = z
+  .string()
+  .transform((text) => text.split(','))
+  .optional();
+/** The parameters that every list has. */
+export const listParameters = {
+  limit: z
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(0)
+    .transform((limit) => (limit === 0 ? mostOnPage : Math.min(limit, mostOnPage)))
+    .meta({ description: `Objects of a page: at most ${mostOnPage}, and 0 for as many.` }),
+  marker: z.string().optional().meta({ description: 'The UUID of the object before the first one.' }),
+  sort_key: z.string().optional(),
+  sort_dir: z.enum(['asc', 'desc']).optional(),
+  fields: commaText.meta({ description: 'Names of fields, with commas between.' }),
+  detail: z.boolean().optional(),
+};
+/** The query of a list without filters. */
+export const listQuery = z.object(listParameters);
+type ListQuery = z.output<typeof listQuery>;
 /** The query of one object. */
-export const fieldsQuery = listQuery().pick({ fields: true });
+export const fieldsQuery = listQuery.pick({ fields: true });
 /** An object. The request chooses its fields, and its version of the API has some of them. */
 export const itemSchema = <S extends z.ZodRawShape>(shape: S) =>
   z
@@ -47,76 +59,67 @@ export interface ListForm {
   readonly detailed?: boolean;
 }
 
-/** @throws AnnealError InvalidRequest for a field, an order or a marker that does not exist. */
-export function pageOf(request: FastifyRequest, items: readonly ListItem[], form: ListForm): object {
-  const { key } = form;
-  const limit = queryNumber(request, 'limit', { least: 0, most: 1_000_000 });
-  const size = limit === undefined || limit === 0 ? 1000 : Math.min(limit, 1000);
-  const sorted = inOrder(request, items);
-  const marker = queryValue(request, 'marker');
-  const at = marker === undefined ? -1 : sorted.findIndex(({ uuid }) => uuid === marker);
-  if (marker !== undefined && at < 0)
-    throw new AnnealError('NotFound', `The marker ${marker} is not in the list of ${key}.`);
-  const page = sorted.slice(at + 1, at + 1 + size);
-  const last = page.at(-1);
-  const isFull = last !== undefined && at + 1 + size < sorted.length;
+/**
+ * A page of a list that is complete. A full page names the next one, as in Ironic.
+ * @throws AnnealError InvalidRequest for a field or an order that does not exist, NotFound for such a marker
+ */
+export function pageOf(
+  { request, query }: { readonly request: FastifyRequest; readonly query: ListQuery },
+  items: readonly ListItem[],
+  form: ListForm,
+): object {
+  const { sort_key: key = 'id', sort_dir: direction, marker, limit } = query;
+  const view = viewIn(query, form);
+  if (key !== 'id' && items.some((item) => !isSortable(item, key)))
+    throw new AnnealError('InvalidRequest', `The sort_key value "${key}" is an invalid field for sorting.`);
+  const isDescending = direction === 'desc';
+  const order = key === 'id' ? [] : [{ of: (item: ListItem) => item[key] as Json, isDescending }];
+  // A list that descends has also equal items the other way round.
+  const all = isDescending ? items.toReversed() : items;
+  const { rows } = takePage(all, { order, marker, limit }, { idOf: ({ uuid }) => uuid });
+  const last = rows.at(-1);
   return {
-    [key]: page.map((item) => shownItem(request, item, form)),
-    ...((isFull || (last !== undefined && limit !== undefined && page.length === limit)) && {
-      next: nextOf(request, { size, marker: last?.uuid ?? '' }),
-    }),
+    [form.key]: rows.map(view),
+    ...(last && rows.length === limit && { next: nextOf(request, { limit, marker: last.uuid }) }),
   };
 }
 
+const isSortable = (item: ListItem, key: string): boolean =>
+  Object.hasOwn(item, key) && (typeof item[key] !== 'object' || item[key] === null);
+
 /** The address of the next page: that of the request, with another marker. */
-export function nextOf(request: FastifyRequest, { size, marker }: { size: number; marker: string }): string {
-  return `${baseUrl(request)}${requestPath(request)}${nextQueryOf(request, { limit: String(size), marker })}`;
+export function nextOf(request: FastifyRequest, { limit, marker }: { limit: number; marker: string }): string {
+  return `${baseUrl(request)}${requestPath(request)}${nextQueryOf(request, { limit: String(limit), marker })}`;
 }
 
-/** Whether the list has all fields of each item. @throws AnnealError InvalidRequest for detail with chosen fields. */
-function isDetailed(request: FastifyRequest, detailed: boolean): boolean {
-  const detail = detailed || (queryBoolean(request, 'detail') ?? false);
-  if (detail && queryValue(request, 'fields') !== undefined)
+/** How a list shows its items. @throws AnnealError InvalidRequest for detail with chosen fields. */
+export function viewIn({ fields, detail = false }: ListQuery, { row, detailed = false }: ListForm) {
+  const isWhole = detailed || detail;
+  if (isWhole && fields)
     throw new AnnealError('InvalidRequest', 'A list with detail has all fields: leave out "fields", or "detail".');
-  return detail;
+  return (item: ListItem): object => (fields || isWhole ? chosenOf(item, fields) : pick(item, [...row, 'links']));
 }
 
-/** The chosen fields, and always the links. Undefined: all, or those of a row. */
-export function fieldsIn(request: FastifyRequest, item: object): string[] | undefined {
-  const fields = queryValue(request, 'fields')?.split(',');
-  const unknown = fields?.find((name) => !(name in item));
-  if (unknown !== undefined)
-    throw new AnnealError(
-      'InvalidRequest',
-      `Field ${unknown} is not a valid field. There are ${Object.keys(item).sort().join(', ')}.`,
-    );
-  return fields && [...fields, 'links'];
+/** The object with the chosen fields and its links, or all of it. @throws AnnealError InvalidRequest for an unknown field. */
+export function chosenOf(item: ListItem, fields: readonly string[] | undefined): object {
+  if (!fields) return item;
+  const unknown = fields.find((name) => !Object.hasOwn(item, name));
+  if (unknown === undefined) return pick(item, [...fields, 'links']);
+  throw new AnnealError(
+    'InvalidRequest',
+    `Field ${unknown} is not a valid field. There are ${Object.keys(item).sort().join(', ')}.`,
+  );
 }
 
-/** The item of a list as the request asks for it. */
-export function shownItem(request: FastifyRequest, item: ListItem, { row, detailed = false }: ListForm): object {
-  const isWhole = isDetailed(request, detailed);
-  const fields = fieldsIn(request, item);
-  if (fields) return pick(item, fields);
-  return isWhole ? item : pick(item, [...row, 'links']);
-}
-
-function inOrder(request: FastifyRequest, items: readonly ListItem[]): readonly ListItem[] {
-  const name = queryValue(request, 'sort_key');
-  const direction = queryValue(request, 'sort_dir') ?? 'asc';
-  if (direction !== 'asc' && direction !== 'desc')
-    throw new AnnealError('InvalidRequest', `Invalid sort direction: ${direction}. Acceptable values: asc, desc.`);
-  if (name !== undefined && name !== 'id') {
-    const isUnknown = items.some((item) => !(name in item) || (typeof item[name] === 'object' && item[name] !== null));
-    if (isUnknown)
-      throw new AnnealError('InvalidRequest', `The sort_key value "${name}" is an invalid field for sorting.`);
+/** All of a list that a service sends in parts. */
+export async function readAll<T extends { readonly id: string }>(
+  read: (part: { limit: number; marker?: string }) => Promise<readonly T[]>,
+): Promise<T[]> {
+  const found: T[] = [];
+  for (let marker: string | undefined; ;) {
+    const part = await read({ limit: 1_000, ...(marker !== undefined && { marker }) });
+    found.push(...part);
+    marker = part.at(-1)?.id;
+    if (part.length < 1_000) return found;
   }
-  const sorted = name === undefined || name === 'id' ? [...items] : items.toSorted((a, b) => compare(a[name], b[name]));
-  return direction === 'desc' ? sorted.reverse() : sorted;
-}
-
-function compare(a: unknown, b: unknown): number {
-  if (typeof a === 'number' && typeof b === 'number') return a - b;
-  const textOf = (value: unknown): string => (value === null ? '' : JSON.stringify(value));
-  return textOf(a).localeCompare(textOf(b));
 }

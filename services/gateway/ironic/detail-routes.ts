@@ -9,20 +9,15 @@ import {
 } from '@anneal/contracts/drivers.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { inventoryIn } from '@anneal/contracts/inventory.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { queryBoolean } from '../http/body.ts';
+import { route, type Route } from '../http/route.ts';
 import { consolesOf } from './consoles.ts';
-import { conductor, ironicPrefix, ironicLinks, ironicLinksSchema } from './node-view.ts';
-import { showNode, type NodePath } from './node-path.ts';
-import { described } from '../http/document.ts';
+import { conductor, ironicPrefix, ironicLinks, ironicLinksSchema, ironicSeconds } from './node-view.ts';
+import { showNode } from './node-path.ts';
 import { json, jsonObject } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
-
-interface NamedPath {
-  Params: { name: string };
-}
 
 const historySchema = z.looseObject({
   uuid: z.string(),
@@ -31,23 +26,7 @@ const historySchema = z.looseObject({
   event: z.string(),
   links: ironicLinksSchema,
 });
-const showsInventory = described({
-  summary: 'Show what the inspection found in a machine.',
-  answer: z.object({
-    inventory: z.looseObject({ interfaces: z.array(z.looseObject({})), disks: z.array(json) }),
-    plugin_data: jsonObject,
-  }),
-});
-const validates = described({
-  summary: 'Check whether each kind of work is possible on a node.',
-  answer: z.record(z.string(), z.object({ result: z.boolean(), reason: z.string().optional() })),
-});
-const listsHistory = described({
-  summary: 'List the changes of state of a node.',
-  answer: z.object({ history: z.array(historySchema) }),
-});
-const showsHistory = described({ summary: 'Show a change of state of a node.', answer: historySchema });
-const detail = z.object({ detail: z.boolean().optional() });
+const flag = z.boolean().optional();
 const driverSchema = z.looseObject({
   name: z.string(),
   hosts: z.array(z.string()),
@@ -55,19 +34,7 @@ const driverSchema = z.looseObject({
   links: ironicLinksSchema,
   properties: ironicLinksSchema,
 });
-const listsDrivers = described({
-  summary: 'List the drivers.',
-  query: detail.extend({ type: z.string().optional() }),
-  answer: z.object({ drivers: z.array(driverSchema) }),
-});
-const showsDriver = described({ summary: 'Show a driver.', answer: driverSchema });
 const texts = z.record(z.string(), z.string());
-const showsProperties = described({ summary: 'Show the fields of driver_info of a driver.', answer: texts });
-const showsDisks = described({ summary: 'Show the fields of a RAID volume.', answer: texts });
-const listsMethods = described({
-  summary: 'List the commands of vendors of a driver: there are none.',
-  answer: z.object({}),
-});
 const conductorSchema = z.looseObject({
   hostname: z.string(),
   conductor_group: z.string(),
@@ -75,42 +42,61 @@ const conductorSchema = z.looseObject({
   drivers: z.array(z.string()).optional(),
   links: ironicLinksSchema,
 });
-const listsConductors = described({
-  summary: 'List the conductors: there is one.',
-  query: detail,
-  answer: z.object({ conductors: z.array(conductorSchema) }),
-});
-const showsConductor = described({ summary: 'Show a conductor.', answer: conductorSchema });
 
-/** Registers the routes. */
-export function detailRoutes(scope: FastifyInstance, ask: Ask): void {
-  historyRoutes(scope, ask);
-  scope.get<NodePath>('/v1/nodes/:node/inventory', showsInventory, async (request) =>
-    inventoryOf(await showNode(ask, request)),
-  );
-  scope.get<NodePath>('/v1/nodes/:node/validate', validates, async (request) =>
-    validationOf(await showNode(ask, request)),
-  );
-  driverRoutes(scope, ask);
-}
+/** The routes of history, inventory, checks, drivers and conductors. */
+export const detailRoutes = (ask: Ask): Route[] => [
+  ...historyRoutes(ask),
+  route({
+    method: 'GET',
+    path: '/v1/nodes/{node}/inventory',
+    summary: 'Show what the inspection found in a machine.',
+    answer: z.object({
+      inventory: z.looseObject({ interfaces: z.array(z.looseObject({})), disks: z.array(json) }),
+      plugin_data: jsonObject,
+    }),
+    handle: async ({ params }) => inventoryOf(await showNode(ask, params.node)),
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/nodes/{node}/validate',
+    summary: 'Check whether each kind of work is possible on a node.',
+    answer: z.record(z.string(), z.object({ result: z.boolean(), reason: z.string().optional() })),
+    handle: async ({ params }) => validationOf(await showNode(ask, params.node)),
+  }),
+  ...driverRoutes(ask),
+  ...conductorRoutes(ask),
+];
 
-function historyRoutes(scope: FastifyInstance, ask: Ask): void {
-  const linesOf = async (request: FastifyRequest<NodePath>): Promise<readonly NodeHistoryEntry[]> =>
-    (await ask('provisioning', nodeHistory, { data: { node: request.params.node } })).history;
-  scope.get<NodePath>('/v1/nodes/:node/history', listsHistory, async (request) => ({
-    history: (await linesOf(request)).map((line) => historyRow(baseUrl(request), request.params.node, line)),
-  }));
-  scope.get<{ Params: { node: string; id: string } }>('/v1/nodes/:node/history/:id', showsHistory, async (request) => {
-    const { node, id } = request.params;
-    const line = (await linesOf(request)).find((each) => each.id === id);
-    if (!line) throw new AnnealError('NotFound', `Node history entry ${id} of node ${node} could not be found.`);
-    return historyRow(baseUrl(request), node, line);
-  });
+function historyRoutes(ask: Ask): Route[] {
+  const linesOf = async (node: string): Promise<readonly NodeHistoryEntry[]> =>
+    (await ask('provisioning', nodeHistory, { data: { node } })).history;
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/nodes/{node}/history',
+      summary: 'List the changes of state of a node.',
+      answer: z.object({ history: z.array(historySchema) }),
+      handle: async ({ params: { node }, request }) => ({
+        history: (await linesOf(node)).map((line) => historyRow(baseUrl(request), node, line)),
+      }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/nodes/{node}/history/{id}',
+      summary: 'Show a change of state of a node.',
+      answer: historySchema,
+      handle: async ({ params: { node, id }, request }) => {
+        const line = (await linesOf(node)).find((each) => each.id === id);
+        if (!line) throw new AnnealError('NotFound', `Node history entry ${id} of node ${node} could not be found.`);
+        return historyRow(baseUrl(request), node, line);
+      },
+    }),
+  ];
 }
 
 const historyRow = (base: string, node: string, line: NodeHistoryEntry): object => ({
   uuid: line.id,
-  created_at: `${line.at.slice(0, 19)}+00:00`,
+  created_at: ironicSeconds(line.at),
   severity: line.failed ? 'ERROR' : 'INFO',
   event: `${line.from} → ${line.to}: ${line.reason}`,
   event_type: line.to,
@@ -162,49 +148,87 @@ const diskProperties = {
   volume_name: 'Name of the volume.',
 } as const;
 
-function driverRoutes(scope: FastifyInstance, ask: Ask): void {
-  const names = async (): Promise<readonly DriverName[]> =>
-    (await ask('provisioning', driverList, { data: {} })).drivers;
+const namesOf = async (ask: Ask): Promise<readonly DriverName[]> =>
+  (await ask('provisioning', driverList, { data: {} })).drivers;
+
+function driverRoutes(ask: Ask): Route[] {
   const known = async (wanted: string): Promise<DriverName> => {
-    const name = (await names()).find((each) => each === wanted);
+    const name = (await namesOf(ask)).find((each) => each === wanted);
     if (name !== undefined) return name;
     throw new AnnealError('NotFound', `Could not find the following driver(s) or hardware type(s): ${wanted}.`);
   };
-  scope.get('/v1/drivers', listsDrivers, async (request) => {
-    const { type } = request.query as { type?: string };
-    const drivers = type === 'classic' ? [] : await names();
-    const isDetailed = queryBoolean(request, 'detail') ?? false;
-    return { drivers: drivers.map((name) => driverBody(request, name, isDetailed)) };
-  });
-  scope.get<NamedPath>('/v1/drivers/:name', showsDriver, async (request) =>
-    driverBody(request, await known(request.params.name), true),
-  );
-  scope.get<NamedPath>(
-    '/v1/drivers/:name/properties',
-    showsProperties,
-    async ({ params }) => driverProperties[await known(params.name)],
-  );
-  scope.get<NamedPath>('/v1/drivers/:name/raid/logical_disk_properties', showsDisks, async ({ params }) => {
-    const lack = lackOf(await known(params.name), 'raid');
-    if (lack !== undefined)
-      throw new AnnealError('NotFound', `The driver ${params.name} has no RAID interface: ${lack}`);
-    return diskProperties;
-  });
-  scope.get<NamedPath>('/v1/drivers/:name/vendor_passthru/methods', listsMethods, async ({ params }) => {
-    await known(params.name);
-    return {};
-  });
-  scope.get('/v1/conductors', listsConductors, async (request) => ({
-    conductors: [
-      { ...conductorRow(request), ...((queryBoolean(request, 'detail') ?? false) && { drivers: await names() }) },
-    ],
-  }));
-  scope.get<NamedPath>('/v1/conductors/:name', showsConductor, async (request) => {
-    if (request.params.name !== conductor)
-      throw new AnnealError('NotFound', `Conductor ${request.params.name} could not be found.`);
-    return { ...conductorRow(request), drivers: await names(), created_at: null, updated_at: null };
-  });
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/drivers',
+      summary: 'List the drivers.',
+      query: z.object({ detail: flag, type: z.string().optional() }),
+      answer: z.object({ drivers: z.array(driverSchema) }),
+      handle: async ({ query: { detail = false, type }, request }) => {
+        const drivers = type === 'classic' ? [] : await namesOf(ask);
+        return { drivers: drivers.map((name) => driverBody(request, name, detail)) };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/drivers/{name}',
+      summary: 'Show a driver.',
+      answer: driverSchema,
+      handle: async ({ params, request }) => driverBody(request, await known(params.name), true),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/drivers/{name}/properties',
+      summary: 'Show the fields of driver_info of a driver.',
+      answer: texts,
+      handle: async ({ params }) => driverProperties[await known(params.name)],
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/drivers/{name}/raid/logical_disk_properties',
+      summary: 'Show the fields of a RAID volume.',
+      answer: texts,
+      handle: async ({ params }) => {
+        const lack = lackOf(await known(params.name), 'raid');
+        if (lack === undefined) return diskProperties;
+        throw new AnnealError('NotFound', `The driver ${params.name} has no RAID interface: ${lack}`);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/drivers/{name}/vendor_passthru/methods',
+      summary: 'List the commands of vendors of a driver: there are none.',
+      answer: z.object({}),
+      handle: async ({ params }) => {
+        await known(params.name);
+        return {};
+      },
+    }),
+  ];
 }
+
+const conductorRoutes = (ask: Ask): Route[] => [
+  route({
+    method: 'GET',
+    path: '/v1/conductors',
+    summary: 'List the conductors: there is one.',
+    query: z.object({ detail: flag }),
+    answer: z.object({ conductors: z.array(conductorSchema) }),
+    handle: async ({ query: { detail }, request }) => ({
+      conductors: [{ ...conductorRow(request), ...(detail && { drivers: await namesOf(ask) }) }],
+    }),
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/conductors/{name}',
+    summary: 'Show a conductor.',
+    answer: conductorSchema,
+    handle: async ({ params: { name }, request }) => {
+      if (name !== conductor) throw new AnnealError('NotFound', `Conductor ${name} could not be found.`);
+      return { ...conductorRow(request), drivers: await namesOf(ask), created_at: null, updated_at: null };
+    },
+  }),
+];
 
 const conductorRow = (request: FastifyRequest): object => ({
   hostname: conductor,

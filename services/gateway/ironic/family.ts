@@ -5,9 +5,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { z } from 'zod';
-import { described, serveDocument } from '../http/document.ts';
+import { serveDocument } from '../http/document.ts';
 import { readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
+import { route } from '../http/route.ts';
+import { serveRoutes } from '../http/serve-routes.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
 import { guardNodes } from './access.ts';
@@ -20,6 +22,7 @@ import { managementRoutes } from './management-routes.ts';
 import { refusedRoutes } from './refused-routes.ts';
 import { runbookRoutes } from './runbook-routes.ts';
 import { ironicPath, microversionOf, microversions, minorAsked } from './microversion.ts';
+import { nodeListRoutes } from './node-list.ts';
 import { nodeRoutes } from './node-routes.ts';
 import { ironicPrefix, ironicLinks, ironicLinksSchema } from './node-view.ts';
 import { hardwareSettingRoutes } from './setting-routes.ts';
@@ -131,10 +134,56 @@ const collections = [
   'inspection_rules',
 ] as const;
 
-export function ironicFamily(
-  scope: FastifyInstance,
-  { newId, secrets, authenticate, report, ...options }: IronicOptions,
-): void {
+const entryOf = (request: FastifyRequest) => ({
+  id: 'v1',
+  status: 'CURRENT',
+  min_version: microversions.least,
+  version: microversions.most,
+  links: [{ href: `${baseUrl(request)}${ironicPrefix}/v1/`, rel: 'self' }],
+});
+const entrySchema = z.looseObject({
+  id: z.string(),
+  status: z.string(),
+  min_version: z.string(),
+  version: z.string(),
+});
+
+const versionRoutes = [
+  route({
+    method: 'GET',
+    path: '/',
+    summary: 'List the versions of this API.',
+    public: true,
+    answer: z.object({
+      name: z.string(),
+      description: z.string(),
+      default_version: entrySchema,
+      versions: z.array(entrySchema),
+    }),
+    handle: ({ request }) => ({
+      name: 'Bare metal API',
+      description: 'Nodes, compatible with Ironic.',
+      default_version: entryOf(request),
+      versions: [entryOf(request)],
+    }),
+  }),
+  route({
+    method: 'GET',
+    path: '/v1',
+    summary: 'Show this version of the API.',
+    public: true,
+    answer: z.looseObject({ id: z.string(), version: entrySchema, links: ironicLinksSchema }),
+    handle: ({ request }) => ({
+      id: 'v1',
+      version: entryOf(request),
+      links: entryOf(request).links,
+      ...Object.fromEntries(collections.map((name) => [name, ironicLinks(baseUrl(request), `${name}/`)])),
+      media_types: [{ base: 'application/json', type: 'application/vnd.openstack.ironic.v1+json' }],
+    }),
+  }),
+];
+
+export function ironicFamily(scope: FastifyInstance, { authenticate, report, ...options }: IronicOptions): void {
   const ask = withoutConflicts(options.ask);
   readJsonBodies(scope);
   wordErrors(scope, ironicWording, report);
@@ -150,53 +199,21 @@ export function ironicFamily(
   // Rights come before versions: a refusal does not depend on the version of the request.
   guardNodes(scope, ask);
   serveVersions(scope);
-
-  const entry = (request: FastifyRequest) => ({
-    id: 'v1',
-    status: 'CURRENT',
-    min_version: microversions.least,
-    version: microversions.most,
-    links: [{ href: `${baseUrl(request)}${ironicPrefix}/v1/`, rel: 'self' }],
-  });
-  const entrySchema = z.looseObject({
-    id: z.string(),
-    status: z.string(),
-    min_version: z.string(),
-    version: z.string(),
-  });
-  const root = z.object({
-    name: z.string(),
-    description: z.string(),
-    default_version: entrySchema,
-    versions: z.array(entrySchema),
-  });
-  const versions = described({ summary: 'List the versions of this API.', answer: root }, { public: true });
-  const shown = z.looseObject({ id: z.string(), version: entrySchema, links: ironicLinksSchema });
-  const version = described({ summary: 'Show this version of the API.', answer: shown }, { public: true });
-  scope.get('/', versions, (request) => ({
-    name: 'Bare metal API',
-    description: 'Nodes, compatible with Ironic.',
-    default_version: entry(request),
-    versions: [entry(request)],
-  }));
-  scope.get('/v1', version, (request) => ({
-    id: 'v1',
-    version: entry(request),
-    links: entry(request).links,
-    ...Object.fromEntries(collections.map((name) => [name, ironicLinks(baseUrl(request), `${name}/`)])),
-    media_types: [{ base: 'application/json', type: 'application/vnd.openstack.ironic.v1+json' }],
-  }));
-
-  nodeRoutes(scope, { ask, secrets, newId });
-  stateRoutes(scope, { ask, secrets });
-  traitRoutes(scope, ask);
-  detailRoutes(scope, ask);
-  managementRoutes(scope, ask);
-  hardwareRoutes(scope, ask);
-  hardwareSettingRoutes(scope, ask);
-  assetRoutes(scope, { ask, newId });
-  allocationRoutes(scope, { ask, newId });
-  runbookRoutes(scope, { ask, newId });
-  inspectionRuleRoutes(scope, { ask, newId });
-  refusedRoutes(scope);
+  const routes = { ...options, ask };
+  serveRoutes(scope, [
+    ...versionRoutes,
+    ...nodeListRoutes(ask),
+    ...nodeRoutes(routes),
+    ...stateRoutes(routes),
+    ...traitRoutes(ask),
+    ...detailRoutes(ask),
+    ...managementRoutes(ask),
+    ...hardwareRoutes(ask),
+    ...hardwareSettingRoutes(ask),
+    ...assetRoutes(routes),
+    ...allocationRoutes(routes),
+    ...runbookRoutes(routes),
+    ...inspectionRuleRoutes(routes),
+    ...refusedRoutes,
+  ]);
 }

@@ -1,5 +1,5 @@
 /** The ports that an inspection found or the properties of a node declare, beside those that operators declared. */
-import { nodeShow, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import type { NodeView } from '@anneal/contracts/calls/provisioning.ts';
 import { nicsIn } from '@anneal/contracts/inventory.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import { portId } from '@anneal/contracts/port-id.ts';
@@ -7,6 +7,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import type { ListItem } from './collection.ts';
+import { showNode } from './node-path.ts';
 import { ironicLinks } from './node-view.ts';
 import { fromAllNodes } from './nodes-in-parts.ts';
 
@@ -20,7 +21,7 @@ export async function inspectedPorts(
   const mac = address?.toLowerCase();
   const of = (each: NodeView): ListItem[] =>
     portsOf(base, each).filter((port) => mac === undefined || port['address'] === mac);
-  return node === undefined ? fromAllNodes(ask, of) : of(await ask('provisioning', nodeShow, { data: { node } }));
+  return node === undefined ? fromAllNodes(ask, of) : of(await showNode(ask, node));
 }
 
 export async function inspectedPort(ask: Ask, request: FastifyRequest, id: string): Promise<ListItem | undefined> {

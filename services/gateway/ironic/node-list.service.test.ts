@@ -57,6 +57,23 @@ it('keeps filters, chosen fields and the version of the request in every part', 
   for (const node of old.body.nodes) expect(node).not.toHaveProperty('resource_class');
 });
 
+it('applies every filter to a list in an order of the client, too', async () => {
+  const sorted = '?sort_key=name&sort_dir=desc';
+  expect(namesOf((await list(`${sorted}&provision_state=enroll`)).body)).toEqual(names.toReversed());
+  for (const filter of ['provision_state=active', 'instance_uuid=i', 'maintenance=true', 'parent_node=n'])
+    expect(namesOf((await list(`${sorted}&${filter}`)).body), filter).toEqual([]);
+  for (const wrong of ['provision_state=bogus', 'fault=bogus', 'limit=1000001', 'detail=1', 'include_children=1'])
+    expect((await list(`${sorted}&${wrong}`)).status, wrong).toBe(400);
+});
+
 it('refuses a wrong field before it sends a part', async () => {
   expect((await list('?fields=bogus')).status).toBe(400);
+  for (const query of ['?fields=name&detail=true', '/detail?fields=name', '/detail?detail=1'])
+    expect((await list(query)).status, query).toBe(400);
+  expect((await list('?resource_class=none&fields=name&detail=true')).status).toBe(400);
+});
+
+it('is read at an address that ends with the type of its content, until version 1.90', async () => {
+  const statuses = ['1.80', '1.96'].map(async (version) => (await list('/n-000.json', version)).status);
+  expect(await Promise.all(statuses)).toEqual([200, 404]);
 });

@@ -81,9 +81,11 @@ export const nodeRowFields = [
   'maintenance',
 ] as const;
 
-const seconds = (time: string | null): string | null => (time === null ? null : `${time.slice(0, 19)}+00:00`);
+/** A time as Ironic shows it, in whole seconds. */
+export const ironicSeconds = (time: string | null): string | null =>
+  time === null ? null : `${time.slice(0, 19)}+00:00`;
 
-export const nodeBody = (base: string, node: NodeView): Record<string, unknown> => ({
+export const nodeBody = (base: string, node: NodeView): Record<string, unknown> & { readonly uuid: string } => ({
   uuid: node.id,
   name: node.name,
   instance_uuid: node.instance_id,
@@ -137,14 +139,14 @@ export const nodeBody = (base: string, node: NodeView): Record<string, unknown> 
   target_raid_config: node.target_raid,
   inspection_started_at: null,
   inspection_finished_at:
-    typeof node.properties['inspected_at'] === 'string' ? seconds(node.properties['inspected_at']) : null,
+    typeof node.properties['inspected_at'] === 'string' ? ironicSeconds(node.properties['inspected_at']) : null,
   ports: ironicLinks(base, `nodes/${node.id}/ports`),
   portgroups: ironicLinks(base, `nodes/${node.id}/portgroups`),
   states: ironicLinks(base, `nodes/${node.id}/states`),
   volume: ironicLinks(base, `nodes/${node.id}/volume`),
-  created_at: seconds(node.created_at),
-  updated_at: seconds(node.updated_at),
-  provision_updated_at: seconds(node.provision_updated_at),
+  created_at: ironicSeconds(node.created_at),
+  updated_at: ironicSeconds(node.updated_at),
+  provision_updated_at: ironicSeconds(node.provision_updated_at),
   // Beyond Ironic: all consoles, the complete last error, why the node makes no progress, and its BMC.
   consoles: consolesOf(node),
   failure: node.last_error,

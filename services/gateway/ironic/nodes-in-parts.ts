@@ -25,9 +25,13 @@ export async function* nodesInParts(ask: Ask, wanted: Wanted = {}): AsyncGenerat
   }
 }
 
-/** The values that `of` returns for each node, of all nodes. */
-export async function fromAllNodes<T>(ask: Ask, of: (node: NodeView) => readonly T[]): Promise<T[]> {
+/** The values that `of` returns for each node, of all nodes or of the wanted ones. */
+export async function fromAllNodes<T>(
+  ask: Ask,
+  of: (node: NodeView) => readonly T[],
+  wanted: Wanted = {},
+): Promise<T[]> {
   const found: T[] = [];
-  for await (const part of nodesInParts(ask)) for (const node of part) found.push(...of(node));
+  for await (const part of nodesInParts(ask, wanted)) for (const node of part) found.push(...of(node));
   return found;
 }

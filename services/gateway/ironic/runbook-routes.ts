@@ -1,6 +1,5 @@
 /** Runbooks and deploy templates in Ironic's API. */
 import {
-  nodePatchSchema,
   runbookFieldsSchema,
   runbookList,
   runbookRemove,
@@ -10,26 +9,20 @@ import {
   type RunbookView,
 } from '@anneal/contracts/calls/provisioning.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
-import { patched } from '@anneal/contracts/json-patch.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { jsonObject } from '@anneal/contracts/json.ts';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { parseField } from '../http/input.ts';
+import { route, type Route } from '../http/route.ts';
 import { callerOf } from '../identity/caller.ts';
 import { isOperator } from '../identity/rights.ts';
-import { fieldsIn, fieldsQuery, itemSchema, listQuery, pageOf, itemsSchema, type ListItem } from './collection.ts';
+import { chosenOf, fieldsQuery, itemSchema, itemsSchema, listQuery, pageOf, type ListItem } from './collection.ts';
 import { ironicPrefix, ironicLinks, pick } from './node-view.ts';
-import { described } from '../http/document.ts';
+import { fieldsPatchedBy, patchBody } from './patch.ts';
 
 type Kind = RunbookView['kind'];
-interface RunbookPath {
-  Params: { runbook: string };
-}
-interface RunbookTraitPath {
-  Params: { runbook: string; trait: string };
-}
 
 /** The order of a runbook's steps; Anneal stores it as a priority. */
 const orderedStep = runbookStepSchema.omit({ priority: true }).extend({ order: z.number().int().min(0).max(999) });
@@ -53,7 +46,6 @@ const createSchemas = {
   'deploy template': z.strictObject({ ...common, steps: runbookFieldsSchema.shape.steps }),
 } as const;
 type Wanted = z.output<(typeof createSchemas)[Kind]>;
-const patchSchema = z.array(nodePatchSchema.element.strict()).max(100);
 /** A removal restores these. */
 const defaults = { extra: {}, description: null, owner: null, public: false } as const;
 
@@ -63,90 +55,101 @@ interface RunbookPlace {
   readonly collection: 'runbooks' | 'deploy_templates';
 }
 
-export function runbookRoutes(scope: FastifyInstance, { ask, newId }: { ask: Ask; newId: () => string }): void {
-  for (const place of [
-    { kind: 'runbook', collection: 'runbooks' },
-    { kind: 'deploy template', collection: 'deploy_templates' },
-  ] as const)
-    collectionRoutes(scope, place, { ask, newId });
-  traitsOfRunbooks(scope, ask);
+interface RunbookRoutes {
+  readonly ask: Ask;
+  readonly newId: () => string;
 }
 
 const runbookSchema = itemSchema({ name: z.string(), extra: jsonObject, steps: z.array(z.looseObject({})) }).meta({
   id: 'Runbook',
 });
 
-function describeCollection({ kind, collection }: RunbookPlace) {
-  return {
-    lists: described({
-      summary: `List the ${kind}s.`,
-      query: listQuery(),
-      answer: itemsSchema(collection, runbookSchema),
-    }),
-    shows: described({ summary: `Show a ${kind}.`, query: fieldsQuery, answer: runbookSchema }),
-    creates: described({
+export const runbookRoutes = (routes: RunbookRoutes): Route[] => [
+  ...(
+    [
+      { kind: 'runbook', collection: 'runbooks' },
+      { kind: 'deploy template', collection: 'deploy_templates' },
+    ] as const
+  ).flatMap((place) => [...readRoutes(place, routes.ask), ...changeRoutes(place, routes)]),
+  ...traitsOfRunbooks(routes.ask),
+];
+
+const readRoutes = ({ kind, collection }: RunbookPlace, ask: Ask): Route[] => [
+  route({
+    method: 'GET',
+    path: `/v1/${collection}`,
+    summary: `List the ${kind}s.`,
+    query: listQuery,
+    answer: itemsSchema(collection, runbookSchema),
+    handle: async ({ query, request }) => {
+      const { runbooks } = await ask('provisioning', runbookList, { data: { kind } });
+      const items = runbooks.filter((each) => maySee(request, each)).map((each) => bodyOf(request, collection, each));
+      const row = ['uuid', 'name', ...(kind === 'runbook' ? ['owner', 'public'] : [])];
+      return pageOf({ request, query }, items, { key: collection, row });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `/v1/${collection}/{runbook}`,
+    summary: `Show a ${kind}.`,
+    query: fieldsQuery,
+    answer: runbookSchema,
+    handle: async ({ params: { runbook }, query, request }) => {
+      const found = await show(ask, kind, runbook);
+      if (!maySee(request, found)) throw missing(kind, runbook);
+      return chosenOf(bodyOf(request, collection, found), query.fields);
+    },
+  }),
+];
+
+function changeRoutes({ kind, collection }: RunbookPlace, { ask, newId }: RunbookRoutes): Route[] {
+  const createSchema: z.ZodType<Wanted> = createSchemas[kind];
+  return [
+    route({
+      method: 'POST',
+      path: `/v1/${collection}`,
       summary: `Create a ${kind}.`,
-      body: createSchemas[kind],
+      body: createSchema,
       status: 201,
       answer: runbookSchema,
+      handle: async ({ body: { uuid, ...wanted }, request, reply }) => {
+        if (uuid !== undefined) await requireFree(ask, kind, uuid);
+        const owner = 'public' in wanted && !wanted.public ? (wanted.owner ?? callerOf(request).project) : null;
+        const data = { ...storedOf(wanted), id: uuid ?? newId(), kind, owner, traits: [] };
+        const made = bodyOf(request, collection, await ask('provisioning', runbookSet, { data }));
+        void reply.header('location', `${baseUrl(request)}${ironicPrefix}/v1/${collection}/${made.uuid}`);
+        return made;
+      },
     }),
-    changes: described({ summary: `Change a ${kind}.`, body: patchSchema, answer: runbookSchema }),
-    removes: described({ summary: `Delete a ${kind}.` }),
-  };
-}
-
-function collectionRoutes(
-  scope: FastifyInstance,
-  { kind, collection }: RunbookPlace,
-  { ask, newId }: { ask: Ask; newId: () => string },
-): void {
-  const at = `/v1/${collection}`;
-  const row = ['uuid', 'name', ...(kind === 'runbook' ? ['owner', 'public'] : [])];
-  const { lists, shows, creates, changes, removes } = describeCollection({ kind, collection });
-  scope.get(at, lists, async (request) => {
-    const { runbooks } = await ask('provisioning', runbookList, { data: { kind } });
-    const items = runbooks.filter((each) => maySee(request, each)).map((each) => bodyOf(request, collection, each));
-    return pageOf(request, items, { key: collection, row });
-  });
-  scope.get<RunbookPath>(`${at}/:runbook`, shows, async (request) => {
-    const found = await show(ask, kind, request.params.runbook);
-    if (!maySee(request, found)) throw missing(kind, request.params.runbook);
-    const body = bodyOf(request, collection, found);
-    const fields = fieldsIn(request, body);
-    return fields ? pick(body, fields) : body;
-  });
-  scope.post(at, creates, async (request, reply) => {
-    const { uuid, ...wanted } = parseField<Wanted>(createSchemas[kind], request.body, `The ${kind}`);
-    if (uuid !== undefined) await requireFree(ask, kind, uuid);
-    const owner = 'public' in wanted && !wanted.public ? (wanted.owner ?? callerOf(request).project) : null;
-    const data = { ...storedOf(wanted), id: uuid ?? newId(), kind, owner, traits: [] };
-    const made = bodyOf(request, collection, await ask('provisioning', runbookSet, { data }));
-    const location = `${baseUrl(request)}${ironicPrefix}${at}/${made.uuid}`;
-    return reply.code(201).header('location', location).send(made);
-  });
-  scope.patch<RunbookPath>(`${at}/:runbook`, changes, async (request) => {
-    const patch = parseField(patchSchema, request.body, 'The patch');
-    const found = await show(ask, kind, request.params.runbook);
-    const names = Object.keys(createSchemas[kind].shape).filter((name) => name !== 'uuid');
-    const before = JSON.parse(JSON.stringify(pick(bodyOf(request, collection, found), names))) as JsonObject;
-    const { result, mistakes } = patched(before, patch, {
-      names,
-      defaults: kind === 'runbook' ? defaults : { extra: {} },
-    });
-    if (mistakes.length > 0) {
-      const all = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
-      throw new AnnealError('InvalidRequest', `The ${kind} cannot be changed in this way: ${all}`, { mistakes });
-    }
-    const wanted = parseField<Wanted>(createSchemas[kind], result, `The ${kind}`);
-    const { id, traits } = found;
-    const owner = 'public' in wanted && !wanted.public ? wanted.owner : null;
-    const data = { ...storedOf(wanted), id, kind, owner, traits };
-    return bodyOf(request, collection, await ask('provisioning', runbookSet, { data }));
-  });
-  scope.delete<RunbookPath>(`${at}/:runbook`, removes, async (request, reply) => {
-    await ask('provisioning', runbookRemove, { data: { kind, runbook: request.params.runbook } });
-    return reply.code(204).send();
-  });
+    route({
+      method: 'PATCH',
+      path: `/v1/${collection}/{runbook}`,
+      summary: `Change a ${kind}.`,
+      body: patchBody,
+      answer: runbookSchema,
+      handle: async ({ params: { runbook }, body: patch, request }) => {
+        const found = await show(ask, kind, runbook);
+        const { id, traits } = found;
+        const names = Object.keys(createSchemas[kind].shape).filter((name) => name !== 'uuid');
+        const result = fieldsPatchedBy(patch, {
+          what: kind,
+          before: pick(bodyOf(request, collection, found), names),
+          names,
+          defaults: kind === 'runbook' ? defaults : { extra: {} },
+        });
+        const wanted = parseField(createSchema, result, `The ${kind}`);
+        const owner = 'public' in wanted && !wanted.public ? wanted.owner : null;
+        const data = { ...storedOf(wanted), id, kind, owner, traits };
+        return bodyOf(request, collection, await ask('provisioning', runbookSet, { data }));
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `/v1/${collection}/{runbook}`,
+      summary: `Delete a ${kind}.`,
+      handle: ({ params: { runbook } }) => ask('provisioning', runbookRemove, { data: { kind, runbook } }),
+    }),
+  ];
 }
 
 /** Runbooks of other projects are for operators only. */
@@ -177,49 +180,49 @@ function storedOf({ uuid: _uuid, ...wanted }: Wanted) {
   return { name, extra, description, steps, public: 'public' in wanted && wanted.public };
 }
 
-function traitsOfRunbooks(scope: FastifyInstance, ask: Ask): void {
-  const at = '/v1/runbooks/:runbook/traits';
+function traitsOfRunbooks(ask: Ask): Route[] {
   const change = async (name: string, to: (traits: readonly string[]) => string[]): Promise<void> => {
     const { created_at: _created, updated_at: _updated, ...runbook } = await show(ask, 'runbook', name);
     await ask('provisioning', runbookSet, { data: { ...runbook, traits: to(runbook.traits) } });
   };
-  const traitsBody = z.strictObject({ traits: runbookFieldsSchema.shape.traits });
-  const lists = described({
-    summary: 'List the traits of a runbook.',
-    answer: z.object({ traits: z.array(z.string()) }),
-  });
-  scope.get<RunbookPath>(at, lists, async ({ params }) => ({
-    traits: (await show(ask, 'runbook', params.runbook)).traits,
-  }));
-  const replaces = described({ summary: 'Replace the traits of a runbook.', body: traitsBody });
-  scope.put<RunbookPath>(at, replaces, async (request, reply) => {
-    const { traits } = parseField(traitsBody, request.body, 'The traits');
-    await change(request.params.runbook, () => traits);
-    return reply.code(204).send();
-  });
-  scope.put<RunbookTraitPath>(
-    `${at}/:trait`,
-    described({ summary: 'Add a trait to a runbook.' }),
-    async ({ params: { runbook, trait } }, reply) => {
-      await change(runbook, (traits) => [...new Set([...traits, trait])]);
-      return reply.code(204).send();
-    },
-  );
-  scope.delete<RunbookPath>(at, described({ summary: 'Delete all traits of a runbook.' }), async (request, reply) => {
-    await change(request.params.runbook, () => []);
-    return reply.code(204).send();
-  });
-  scope.delete<RunbookTraitPath>(
-    `${at}/:trait`,
-    described({ summary: 'Delete a trait of a runbook.' }),
-    async ({ params: { runbook, trait } }, reply) => {
-      await change(runbook, (traits) => {
-        if (!traits.includes(trait)) throw new AnnealError('NotFound', `Runbook ${runbook} has no trait ${trait}.`);
-        return traits.filter((each) => each !== trait);
-      });
-      return reply.code(204).send();
-    },
-  );
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/runbooks/{runbook}/traits',
+      summary: 'List the traits of a runbook.',
+      answer: z.object({ traits: z.array(z.string()) }),
+      handle: async ({ params }) => ({ traits: (await show(ask, 'runbook', params.runbook)).traits }),
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/runbooks/{runbook}/traits',
+      summary: 'Replace the traits of a runbook.',
+      body: z.strictObject({ traits: runbookFieldsSchema.shape.traits }),
+      handle: ({ params, body }) => change(params.runbook, () => body.traits),
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/runbooks/{runbook}/traits/{trait}',
+      summary: 'Add a trait to a runbook.',
+      handle: ({ params: { runbook, trait } }) => change(runbook, (traits) => [...new Set([...traits, trait])]),
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/runbooks/{runbook}/traits',
+      summary: 'Delete all traits of a runbook.',
+      handle: ({ params }) => change(params.runbook, () => []),
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/runbooks/{runbook}/traits/{trait}',
+      summary: 'Delete a trait of a runbook.',
+      handle: ({ params: { runbook, trait } }) =>
+        change(runbook, (traits) => {
+          if (!traits.includes(trait)) throw new AnnealError('NotFound', `Runbook ${runbook} has no trait ${trait}.`);
+          return traits.filter((each) => each !== trait);
+        }),
+    }),
+  ];
 }
 
 const show = (ask: Ask, kind: Kind, runbook: string): Promise<RunbookView> =>

@@ -9,118 +9,128 @@ import {
   type NodeStep,
 } from '@anneal/contracts/calls/provisioning.ts';
 import { provisionVerbs, type ProvisionVerb } from '@anneal/contracts/node-choices.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
 import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { parseField } from '../http/input.ts';
+import { route, type Route } from '../http/route.ts';
 import { occasionOf } from '../identity/occasion.ts';
 import { nodeBody, nodeFields, pick } from './node-view.ts';
-import { showNode, type NodePath } from './node-path.ts';
-import { described } from '../http/document.ts';
+import { showNode } from './node-path.ts';
 
 const powerTargets = ['power on', 'power off', 'rebooting', 'soft power off', 'soft rebooting'] as const;
-const powerSchema = z.strictObject({ target: z.enum(powerTargets), timeout: powerTimeout.nullish() });
 /** Ironic's words for a verb. */
-const verbOf: Readonly<Record<string, ProvisionVerb>> = {
-  ...Object.fromEntries(provisionVerbs.map((verb) => [verb, verb])),
+const verbOf = {
+  ...(Object.fromEntries(provisionVerbs.map((verb) => [verb, verb])) as Record<ProvisionVerb, ProvisionVerb>),
   undeploy: 'deleted',
   active: 'deploy',
-};
-const provisionSchema = z.strictObject({
-  target: z.enum(Object.keys(verbOf)),
-  clean_steps: nodeStepsSchema.optional(),
-  deploy_steps: z
-    .array(runbookStepSchema)
-    .min(1)
-    .max(50)
-    .optional()
-    .meta({ description: 'The highest priority is first.' }),
-  service_steps: nodeStepsSchema.optional(),
-  runbook: z.string().min(1).max(255).optional(),
-  rescue_password: z.string().min(1).max(1024).optional(),
-});
+} as const;
+const provisionBody = z
+  .strictObject({
+    target: z.enum(Object.keys(verbOf) as (keyof typeof verbOf)[]).transform((word): ProvisionVerb => verbOf[word]),
+    clean_steps: nodeStepsSchema.optional(),
+    deploy_steps: z
+      .array(runbookStepSchema)
+      .min(1)
+      .max(50)
+      .optional()
+      .meta({ description: 'The highest priority is first.' }),
+    service_steps: nodeStepsSchema.optional(),
+    runbook: z.string().min(1).max(255).optional(),
+    rescue_password: z.string().min(1).max(1024).optional(),
+  })
+  .refine(
+    ({ clean_steps, deploy_steps, service_steps }) =>
+      [clean_steps, deploy_steps, service_steps].filter((steps) => steps !== undefined).length <= 1,
+    'Give only one of clean_steps, deploy_steps and service_steps.',
+  );
 
 /** The steps of a request, in the order in which they run. */
-function stepsIn({
-  clean_steps,
-  deploy_steps,
-  service_steps,
-}: z.output<typeof provisionSchema>): NodeStep[] | undefined {
+function stepsIn({ clean_steps, deploy_steps, service_steps }: z.output<typeof provisionBody>): NodeStep[] | undefined {
   const byPriority = deploy_steps
     ?.filter(({ priority }) => priority > 0)
     .toSorted((a, b) => b.priority - a.priority)
     .map(({ priority: _priority, ...step }) => step);
-  const given = [clean_steps, byPriority, service_steps].filter((steps) => steps !== undefined);
-  if (given.length > 1)
-    throw new AnnealError('InvalidRequest', 'Give only one of clean_steps, deploy_steps and service_steps.');
-  return given[0];
+  return clean_steps ?? byPriority ?? service_steps;
 }
-const hardwareFields = ['raid_config', 'target_raid_config', 'boot_mode', 'secure_boot'];
-const maintenanceSchema = z.strictObject({ reason: z.string().max(4096).nullish() });
 
-const shows = described({
-  summary: 'Show the states of a node.',
-  answer: z.looseObject({ power_state: nodeFields.power_state, provision_state: nodeFields.provision_state }),
-});
-const powers = described({ summary: 'Switch the power of a node.', body: powerSchema, status: 202 });
-const provisions = described({ summary: 'Send a node a verb.', body: provisionSchema, status: 202 });
-const maintains = described({
-  summary: 'Set a node into maintenance.',
-  body: maintenanceSchema.optional(),
-  status: 202,
-});
+const shownFields = [
+  'power_state',
+  'target_power_state',
+  'provision_state',
+  'target_provision_state',
+  'last_error',
+  'provision_updated_at',
+  'console_enabled',
+  'raid_config',
+  'target_raid_config',
+  'boot_mode',
+  'secure_boot',
+];
 
-/** Registers the routes of power, provision state and maintenance. */
-export function stateRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask; secrets: Secrets }): void {
-  scope.get<NodePath>('/v1/nodes/:node/states', shows, async (request) => {
-    const node = await showNode(ask, request);
-    const fields = ['power_state', 'target_power_state', 'provision_state', 'target_provision_state', 'last_error'];
-    return pick(nodeBody(baseUrl(request), node), [
-      ...fields,
-      'provision_updated_at',
-      'console_enabled',
-      ...hardwareFields,
-    ]);
-  });
-  const accepted = (reply: FastifyReply): FastifyReply => reply.code(202).send();
-  scope.put<NodePath>('/v1/nodes/:node/states/power', powers, async (request, reply) => {
-    const { target, timeout } = parseField(powerSchema, request.body, 'The power request');
-    await ask('provisioning', nodePower, {
-      data: { node: request.params.node, target, ...(timeout != null && { timeout }), occasion: occasionOf(request) },
-    });
-    return accepted(reply);
-  });
-  scope.put<NodePath>('/v1/nodes/:node/states/provision', provisions, async (request, reply) => {
-    const wanted = parseField(provisionSchema, request.body, 'The provision request');
-    const target = verbOf[wanted.target];
-    if (target === undefined) throw new AnnealError('Defect', `There is no verb ${wanted.target}.`);
-    const steps = stepsIn(wanted);
-    const password = wanted.rescue_password === undefined ? undefined : sealText(secrets, wanted.rescue_password);
-    await ask('provisioning', nodeProvision, {
-      sealed: password ?? null,
-      data: {
-        node: request.params.node,
-        target,
-        ...(steps && { steps }),
-        ...(wanted.runbook !== undefined && { runbook: wanted.runbook }),
-        ...(password !== undefined && { rescue_password: password }),
-        occasion: occasionOf(request),
-      },
-    });
-    return accepted(reply);
-  });
-  scope.put<NodePath>('/v1/nodes/:node/maintenance', maintains, async (request, reply) => {
-    const { reason } = parseField(maintenanceSchema, request.body ?? {}, 'The maintenance request');
-    const data = { node: request.params.node, maintenance: true, ...(typeof reason === 'string' && { reason }) };
-    await ask('provisioning', nodeMaintenance, { data });
-    return accepted(reply);
-  });
-  const ends = described({ summary: 'End the maintenance of a node.', status: 202 });
-  scope.delete<NodePath>('/v1/nodes/:node/maintenance', ends, async (request, reply) => {
-    await ask('provisioning', nodeMaintenance, { data: { node: request.params.node, maintenance: false } });
-    return accepted(reply);
-  });
-}
+/** The routes of power, provision state and maintenance. */
+export const stateRoutes = ({ ask, secrets }: { ask: Ask; secrets: Secrets }): Route[] => [
+  route({
+    method: 'GET',
+    path: '/v1/nodes/{node}/states',
+    summary: 'Show the states of a node.',
+    answer: z.looseObject({ power_state: nodeFields.power_state, provision_state: nodeFields.provision_state }),
+    handle: async ({ params, request }) =>
+      pick(nodeBody(baseUrl(request), await showNode(ask, params.node)), shownFields),
+  }),
+  route({
+    method: 'PUT',
+    path: '/v1/nodes/{node}/states/power',
+    summary: 'Switch the power of a node.',
+    body: z.strictObject({ target: z.enum(powerTargets), timeout: powerTimeout.nullish() }),
+    status: 202,
+    handle: async ({ params: { node }, body: { target, timeout }, request }) => {
+      const data = { node, target, ...(timeout != null && { timeout }), occasion: occasionOf(request) };
+      await ask('provisioning', nodePower, { data });
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/v1/nodes/{node}/states/provision',
+    summary: 'Send a node a verb.',
+    body: provisionBody,
+    status: 202,
+    handle: async ({ params: { node }, body, request }) => {
+      const { target, runbook, rescue_password: password } = body;
+      const steps = stepsIn(body);
+      const sealed = password === undefined ? null : sealText(secrets, password);
+      await ask('provisioning', nodeProvision, {
+        sealed,
+        data: {
+          node,
+          target,
+          ...(steps && { steps }),
+          ...(runbook !== undefined && { runbook }),
+          ...(sealed && { rescue_password: sealed }),
+          occasion: occasionOf(request),
+        },
+      });
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/v1/nodes/{node}/maintenance',
+    summary: 'Set a node into maintenance.',
+    body: z.strictObject({ reason: z.string().max(4096).nullish() }).nullish(),
+    status: 202,
+    handle: async ({ params: { node }, body }) => {
+      const reason = body?.reason;
+      const data = { node, maintenance: true, ...(typeof reason === 'string' && { reason }) };
+      await ask('provisioning', nodeMaintenance, { data });
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v1/nodes/{node}/maintenance',
+    summary: 'End the maintenance of a node.',
+    status: 202,
+    handle: async ({ params: { node } }) => {
+      await ask('provisioning', nodeMaintenance, { data: { node, maintenance: false } });
+    },
+  }),
+];

@@ -1,56 +1,56 @@
 /** The traits of nodes in Ironic's API. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { nodeUpdate, traitsSchema, type NodePatch } from '@anneal/contracts/calls/provisioning.ts';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
-import { parseField } from '../http/input.ts';
-import { showNode, type NodePath } from './node-path.ts';
-import { described } from '../http/document.ts';
+import { route, type Route } from '../http/route.ts';
+import { showNode } from './node-path.ts';
 
-interface TraitPath {
-  Params: { node: string; trait: string };
-}
-
-const traitsBody = z.strictObject({ traits: traitsSchema });
-const lists = described({ summary: 'List the traits of a node.', answer: z.object({ traits: z.array(z.string()) }) });
-const replaces = described({ summary: 'Replace the traits of a node.', body: traitsBody });
-
-/** Registers the routes of traits. */
-export function traitRoutes(scope: FastifyInstance, ask: Ask): void {
-  const changeTraits = async (request: FastifyRequest<NodePath>, reply: FastifyReply, traits: string[]) => {
+export function traitRoutes(ask: Ask): Route[] {
+  const change = async (node: string, traits: string[]): Promise<void> => {
     const patch: NodePatch = [{ op: 'add', path: '/traits', value: traits }];
-    await ask('provisioning', nodeUpdate, { data: { node: request.params.node, patch } });
-    return reply.code(204).send();
+    await ask('provisioning', nodeUpdate, { data: { node, patch } });
   };
-  scope.get<NodePath>('/v1/nodes/:node/traits', lists, async (request) => ({
-    traits: (await showNode(ask, request)).traits,
-  }));
-  scope.put<NodePath>('/v1/nodes/:node/traits', replaces, (request, reply) =>
-    changeTraits(request, reply, parseField(traitsBody, request.body, 'The traits').traits),
-  );
-  scope.delete<NodePath>(
-    '/v1/nodes/:node/traits',
-    described({ summary: 'Delete all traits of a node.' }),
-    (request, reply) => changeTraits(request, reply, []),
-  );
-  scope.put<TraitPath>(
-    '/v1/nodes/:node/traits/:trait',
-    described({ summary: 'Add a trait to a node.' }),
-    async (request, reply) => {
-      const { traits } = await showNode(ask, request);
-      return changeTraits(request, reply, [...traits, request.params.trait]);
-    },
-  );
-  const removes = described({ summary: 'Delete a trait of a node.' });
-  scope.delete<TraitPath>('/v1/nodes/:node/traits/:trait', removes, async (request, reply) => {
-    const { traits } = await showNode(ask, request);
-    const { node: named, trait } = request.params;
-    if (!traits.includes(trait)) throw new AnnealError('NotFound', `Node ${named} doesn't have a trait '${trait}'`);
-    return changeTraits(
-      request,
-      reply,
-      traits.filter((each) => each !== trait),
-    );
-  });
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/nodes/{node}/traits',
+      summary: 'List the traits of a node.',
+      answer: z.object({ traits: z.array(z.string()) }),
+      handle: async ({ params }) => ({ traits: (await showNode(ask, params.node)).traits }),
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/nodes/{node}/traits',
+      summary: 'Replace the traits of a node.',
+      body: z.strictObject({ traits: traitsSchema }),
+      handle: ({ params, body }) => change(params.node, body.traits),
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/nodes/{node}/traits',
+      summary: 'Delete all traits of a node.',
+      handle: ({ params }) => change(params.node, []),
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/nodes/{node}/traits/{trait}',
+      summary: 'Add a trait to a node.',
+      handle: async ({ params: { node, trait } }) => {
+        const { traits } = await showNode(ask, node);
+        return change(node, [...traits, trait]);
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/nodes/{node}/traits/{trait}',
+      summary: 'Delete a trait of a node.',
+      handle: async ({ params: { node, trait } }) => {
+        const { traits } = await showNode(ask, node);
+        if (!traits.includes(trait)) throw new AnnealError('NotFound', `Node ${node} doesn't have a trait '${trait}'`);
+        const rest = traits.filter((each) => each !== trait);
+        return change(node, rest);
+      },
+    }),
+  ];
 }

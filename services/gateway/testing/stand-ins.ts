@@ -493,8 +493,11 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       nodes.set(node.id, node);
       return node;
     }),
-    answer(context, nodeList, async ({ data: { limit, marker } }) => {
-      const all = [...nodes.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    answer(context, nodeList, async ({ data: { limit, marker, provision_state: state, instance_id: instance } }) => {
+      const all = [...nodes.values()]
+        .filter((node) => state === undefined || node.provision_state === state)
+        .filter((node) => instance === undefined || node.instance_id === instance)
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1));
       const start = marker === undefined ? 0 : all.findIndex(({ id }) => id === marker) + 1;
       return { nodes: all.slice(start, start + (limit ?? all.length)) };
     }),
