@@ -3,9 +3,8 @@ import type { Bus } from '@anneal/bus/port.ts';
 import { requestsQueue, serviceNames, type ServiceName } from '@anneal/contracts/queues.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { beatMs } from '@anneal/runtime/service/replica.ts';
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { described } from '../http/document.ts';
+import { route, type Route } from '../http/route.ts';
 import { problemsOf, type ReplicaWatch, type SeenReplica } from '../replicas.ts';
 
 export interface EngineRouteOptions {
@@ -27,23 +26,26 @@ const rowSchema = z.object({
   deleted_at: z.null(),
   status: z.enum(['up', 'down']).meta({ description: 'Down: it shows no sign of life, or is not ready.' }),
 });
-const listsServices = described({
-  summary: 'List the services of this server: a row for each service of each process.',
-  answer: z.object({ services: z.array(rowSchema) }),
-});
 
-export function engineRoutes(scope: FastifyInstance, { bus, now, replicas }: EngineRouteOptions): void {
-  scope.get('/:project/services', listsServices, async () => {
-    const [seen, at] = [replicas.list(), now()];
-    const rows = serviceNames.map(async (name) => {
-      const reported = seen.filter(({ document }) => document.services.includes(name));
-      return reported.length > 0
-        ? reported.map((each) => replicaRow(name, each, at))
-        : [unreportedRow(name, { at, isUp: await takesRequests(bus, name) })];
-    });
-    return { services: (await Promise.all(rows)).flat() };
-  });
-}
+/** The list of services. */
+export const engineRoutes = ({ bus, now, replicas }: EngineRouteOptions): Route[] => [
+  route({
+    method: 'GET',
+    path: '/{project}/services',
+    summary: 'List the services of this server: a row for each service of each process.',
+    answer: z.object({ services: z.array(rowSchema) }),
+    handle: async () => {
+      const [seen, at] = [replicas.list(), now()];
+      const rows = serviceNames.map(async (name) => {
+        const reported = seen.filter(({ document }) => document.services.includes(name));
+        return reported.length > 0
+          ? reported.map((each) => replicaRow(name, each, at))
+          : [unreportedRow(name, { at, isUp: await takesRequests(bus, name) })];
+      });
+      return { services: (await Promise.all(rows)).flat() };
+    },
+  }),
+];
 
 /** A time in the form of this list, which has microseconds and no zone. */
 const timeText = (time: Date): string => `${time.toISOString().slice(0, -1)}000`;

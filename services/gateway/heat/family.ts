@@ -1,9 +1,10 @@
 /** Heat's API: authentication, the project of a request, and the routes. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { BodyLimit } from '../http/route.ts';
+import { route, type BodyLimit } from '../http/route.ts';
 import { baseUrl, requestPath } from '../http/base-url.ts';
-import { described, serveDocument } from '../http/document.ts';
+import { serveDocument } from '../http/document.ts';
+import { serveRoutes } from '../http/serve-routes.ts';
 import { projectOf, requireToken, type Authenticate } from '../identity/caller.ts';
 import { actionRoutes } from './stacks/action-routes.ts';
 import { createCompiler, type CompilerOptions } from './stacks/compile.ts';
@@ -19,7 +20,7 @@ import { stackRoutes } from './stacks/stack-routes.ts';
 import { rememberTypes } from './templates/known-types.ts';
 import { engineRoutes, type EngineRouteOptions } from './engine-routes.ts';
 import { typeRoutes } from './templates/type-routes.ts';
-import { heatError, heatErrorSchema, heatWording } from './wording.ts';
+import { heatError, heatErrorSchema, heatWording, refuseInHeat } from './wording.ts';
 import { readJsonBodies } from '../http/body.ts';
 import { wordErrors } from '../http/family.ts';
 
@@ -37,11 +38,40 @@ export const heatPrefix = '/orchestration';
 
 const isVersioned = (request: FastifyRequest): boolean => /^\/orchestration\/v1(\/|$)/.test(requestPath(request));
 
-function versions(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const links = [{ rel: 'self', href: `${baseUrl(request)}${heatPrefix}/v1/` }];
-  return reply.code(300).send({ versions: [{ id: 'v1.0', status: 'CURRENT', links }] });
-}
+const versionsOf = (request: FastifyRequest) => ({
+  versions: [{ id: 'v1.0', status: 'CURRENT', links: [{ rel: 'self', href: `${baseUrl(request)}${heatPrefix}/v1/` }] }],
+});
 
+const openRoutes = [
+  ...(['/', '/versions'] as const).map((path) =>
+    route({
+      method: 'GET',
+      path,
+      summary: 'List the versions of this API.',
+      public: true,
+      status: 300,
+      answer: z.object({ versions: z.array(z.object({ id: z.string(), status: z.string() })) }),
+      handle: ({ request }) => versionsOf(request),
+    }),
+  ),
+  route({
+    method: 'GET',
+    path: '/healthcheck',
+    summary: 'Check that the server answers.',
+    public: true,
+    answer: z.object({ detailed: z.boolean(), reasons: z.array(z.string()) }),
+    handle: () => ({ detailed: false, reasons: [] }),
+  }),
+  route({
+    method: 'HEAD',
+    path: '/healthcheck',
+    summary: 'Check that the server answers, without a body.',
+    public: true,
+    handle: () => undefined,
+  }),
+];
+
+/** Heat's API: its document and its routes. */
 export function heatFamily(scope: FastifyInstance, options: HeatOptions): void {
   readJsonBodies(scope);
   wordErrors(
@@ -50,7 +80,7 @@ export function heatFamily(scope: FastifyInstance, options: HeatOptions): void {
       ...heatWording,
       // A path outside version 1 gets the list of versions.
       notFound: (request, reply) =>
-        isVersioned(request) ? heatWording.notFound(request, reply) : versions(request, reply),
+        isVersioned(request) ? heatWording.notFound(request, reply) : reply.code(300).send(versionsOf(request)),
     },
     options.report,
   );
@@ -73,32 +103,26 @@ export function heatFamily(scope: FastifyInstance, options: HeatOptions): void {
     version: options.version,
     error: heatErrorSchema,
   });
-  const answer = z.object({ versions: z.array(z.object({ id: z.string(), status: z.string() })) });
-  const open = described({ summary: 'List the versions of this API.', status: 300, answer }, { public: true });
-  scope.get('/', open, versions);
-  scope.get('/versions', open, versions);
-  const health = z.object({ detailed: z.boolean(), reasons: z.array(z.string()) });
-  const healthy = described({ summary: 'Check that the server answers.', answer: health }, { public: true });
-  scope.get('/healthcheck', healthy, () => ({ detailed: false, reasons: [] }));
-  const alive = described({ summary: 'Check that the server answers, without a body.' }, { public: true });
-  scope.head('/healthcheck', alive, (_request, reply) => reply.code(204).send());
-
+  serveRoutes(scope, openRoutes);
+  const compiler = createCompiler(options);
+  const types = rememberTypes(options.ask);
   scope.register(
     (v1, _options, done) => {
-      const compiler = createCompiler(options);
-      stackRoutes(v1, { ...options, compiler });
-      const types = rememberTypes(options.ask);
-      previewRoutes(v1, { ...options, compiler, types });
-      stackListRoutes(v1, options);
-      stackReadRoutes(v1, options);
-      actionRoutes(v1, options);
-      snapshotRoutes(v1, options);
-      resourceRoutes(v1, options);
-      signalRoutes(v1, options);
-      eventRoutes(v1, options);
-      typeRoutes(v1, { types });
-      engineRoutes(v1, options);
-      softwareRoutes(v1, options);
+      const routes = [
+        ...stackRoutes({ ...options, compiler }),
+        ...previewRoutes({ ...options, compiler, types }),
+        ...stackListRoutes(options),
+        ...stackReadRoutes(options),
+        ...actionRoutes(options),
+        ...snapshotRoutes(options),
+        ...resourceRoutes(options),
+        ...signalRoutes(options),
+        ...eventRoutes(options),
+        ...typeRoutes({ types }),
+        ...engineRoutes(options),
+        ...softwareRoutes(options),
+      ];
+      serveRoutes(v1, routes, { refuse: refuseInHeat });
       done();
     },
     { prefix: '/v1' },

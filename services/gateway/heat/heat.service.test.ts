@@ -218,8 +218,28 @@ describe('a stack', () => {
     expect(first).toMatchObject({ names: ['order-a', 'order-b'], count: 3 });
     expect(await listed(`sort_keys=stack_name&limit=2&marker=${first.last}`)).toMatchObject({ names: ['order-c'] });
     expect((await listed('sort_keys=stack_name&sort_dir=desc&limit=1')).names).toEqual(['order-c']);
+    expect((await listed('sort_keys=stack_name&sort_dir=DESC&limit=1')).names).toEqual(['order-c']);
+    expect((await listed('sort_keys=stack_name&marker=unknown&limit=1')).names).toEqual(['order-a']);
+    expect((await gateway.call('GET', `${root}/stacks?sort_dir=up`)).json).toMatchObject({
+      code: 400,
+      error: { message: 'The query is not valid: sort_dir: must be one of asc, desc, not "up"' },
+    });
     expect((await listed('owner_id=absent')).names).toEqual([]);
     expect((await listed('username=admin')).names).toHaveLength(3);
+  });
+
+  it.each(['-', '_'])('is listed by its tags, with the words of a filter joined by %j', async (joint) => {
+    const [stem, marked] = [`tagged${joint === '-' ? 1 : 2}`, `mark${joint === '-' ? 1 : 2}`];
+    await create(`${stem}-a`, { tags: `${marked},one` });
+    await create(`${stem}-b`, { tags: `${marked},two` });
+    const namesOf = async (filter: string) => {
+      const query = `tags=${marked}&${filter.replaceAll('-', joint)}&sort_keys=stack_name`;
+      const { json } = await gateway.call('GET', `${root}/stacks?${query}`);
+      return (json as unknown as { stacks: { stack_name: string }[] }).stacks.map(({ stack_name }) => stack_name);
+    };
+    expect(await namesOf('tags-any=one,three')).toEqual([`${stem}-a`]);
+    expect(await namesOf(`not-tags=${marked},one`)).toEqual([`${stem}-b`]);
+    expect(await namesOf('not-tags-any=one,two')).toEqual([]);
   });
 
   it('is found by name or id for every method: 302 to its canonical address, with the query', async () => {
@@ -444,8 +464,24 @@ describe('an error', () => {
     expect(await message(create('x', { timeout_mins: -1, files: [], disable_rollback: 'maybe' }))).toMatch(
       /files.*timeout_mins.*disable_rollback|files/,
     );
+    const stack = `${root}/stacks/x/${'0'.repeat(32)}`;
+    expect(await message(gateway.call('POST', `${stack}/actions`))).toBe('No action specified');
+    expect(await message(gateway.call('POST', `${stack}/actions`, {}))).toBe('No action specified');
+    expect(await message(gateway.call('POST', `${stack}/actions`, { check: null, resume: null }))).toBe(
+      'Multiple actions specified',
+    );
+    expect(await message(gateway.call('POST', `${stack}/actions`, { fly: null }))).toBe('Invalid action fly specified');
+    expect(await message(gateway.call('POST', `${stack}/actions`, []))).toBe('The request body must be a JSON object.');
+    expect(await message(gateway.call('POST', `${stack}/snapshots`, { name: 1 }))).toBe('name must be a string.');
+    const mark = (body: object) => message(gateway.call('PATCH', `${stack}/resources/r`, body));
+    expect(await mark({})).toBe('mark_unhealthy is missing.');
+    expect(await mark({ mark_unhealthy: 'maybe' })).toBe('mark_unhealthy must be true or false, not "maybe".');
+    expect(await mark({ mark_unhealthy: 'True', force: true })).toBe('Unexpected parameters in body: force');
+    expect(await message(gateway.call('POST', `${root}/software_configs`, { name: 'x'.repeat(256) }))).toContain(
+      'name',
+    );
     expect(await message(gateway.call('GET', `${root}/stacks?global_tenant=1`))).toBe(
-      'Unrecognized value "1" for "global_tenant", acceptable values are: true, false.',
+      'The query is not valid: global_tenant: must be true or false, not "1"',
     );
   });
 

@@ -4,30 +4,26 @@ import * as contract from '@anneal/contracts/calls/configuration.ts';
 import type { ConfigView, DeploymentView } from '@anneal/contracts/calls/configuration.ts';
 import { hasCode } from '@anneal/contracts/errors.ts';
 import { json, type JsonObject } from '@anneal/contracts/json.ts';
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { BodyLimit } from '../http/route.ts';
 import type { Ask } from '../ask.ts';
-import { objectBody, queryNumber, queryValue } from '../http/body.ts';
-import { parseField } from '../http/input.ts';
-import { described } from '../http/document.ts';
+import { takePage } from '../http/list.ts';
+import { route, type BodyLimit, type Route } from '../http/route.ts';
 import { projectOf } from '../identity/caller.ts';
 import { heatTime } from './representation.ts';
 import { heatError } from './wording.ts';
 
-type Scope = FastifyInstance;
-interface ConfigPath {
-  Params: { config: string };
-}
-interface DeploymentPath {
-  Params: { deployment: string };
+interface SoftwareOptions {
+  readonly ask: Ask;
+  /** The limit for the size of a config. */
+  readonly configLimit: BodyLimit;
 }
 
-export function softwareRoutes(scope: Scope, { ask, configLimit }: { ask: Ask; configLimit: BodyLimit }): void {
-  configRoutes(scope, ask, configLimit);
-  deploymentReads(scope, ask);
-  deploymentWrites(scope, ask);
-}
+/** Software configs and deployments. */
+export const softwareRoutes = (options: SoftwareOptions): Route[] => [
+  ...configRoutes(options),
+  ...deploymentReads(options),
+  ...deploymentWrites(options),
+];
 
 /** Words a missing object as Heat does. */
 const orMissing =
@@ -49,20 +45,20 @@ const configRowSchema = z.object({
 });
 const configFields = contract.configViewSchema.pick({ config: true, inputs: true, outputs: true, options: true }).shape;
 const configSchema = configRowSchema.extend(configFields).meta({ id: 'SoftwareConfig' });
-const listsConfigs = described({
-  summary: 'List the software configs of the project.',
-  query: z.object({ limit: z.int().min(0).max(1_000_000).optional(), marker: z.string().optional() }),
-  answer: z.object({ software_configs: z.array(configRowSchema) }),
+/** A field for which clients also send null, instead of nothing. */
+const orDefault = <T extends z.ZodType>(schema: T, value: z.output<T>) =>
+  z.preprocess((given) => given ?? value, schema).prefault(value);
+const fields = contract.configFieldsSchema.shape;
+const newConfigSchema = z.object({
+  name: orDefault(fields.name, ''),
+  group: orDefault(fields.group, 'Heat::Ungrouped'),
+  config: orDefault(fields.config, ''),
+  inputs: orDefault(fields.inputs, []),
+  outputs: orDefault(fields.outputs, []),
+  options: orDefault(fields.options, {}),
 });
-const createsConfig = {
-  summary: 'Create a software config.',
-  body: contract.configFieldsSchema.partial(),
-  answer: z.object({ software_config: configSchema }),
-};
-const showsConfig = described({
-  summary: 'Show a software config.',
-  answer: z.object({ software_config: configSchema }),
-});
+const oneConfig = z.object({ software_config: configSchema });
+
 const valuesSchema = z.record(z.string(), json);
 const deploymentSchema = z
   .object({
@@ -79,98 +75,101 @@ const deploymentSchema = z
   })
   .meta({ id: 'SoftwareDeployment' });
 const oneDeployment = z.object({ software_deployment: deploymentSchema });
-const listsDeployments = described({
-  summary: 'List the software deployments of the project.',
-  query: z.object({ server_id: z.string().optional() }),
-  answer: z.object({ software_deployments: z.array(deploymentSchema) }),
-});
-const showsDeployment = described({ summary: 'Show a software deployment.', answer: oneDeployment });
-const showsMetadata = described({
-  summary: 'Show the software deployments of a server with their configs.',
-  answer: z.object({ metadata: z.array(z.looseObject({ id: z.string(), creation_time: z.string() })) }),
-});
 
-function configRoutes(scope: Scope, ask: Ask, ownLimit: BodyLimit): void {
-  const large = { bodyLimit: ownLimit.bytes, ...described(createsConfig, { limitedBy: ownLimit.setting }) };
-  scope.get('/:project/software_configs', listsConfigs, async (request) => {
-    const project = projectOf(request);
-    const limit = queryNumber(request, 'limit', { least: 0, most: 1_000_000 });
-    const marker = queryValue(request, 'marker');
-    const { configs } = await ask('configuration', contract.configList, { project, data: { project } });
-    // Newest first, as in Heat.
-    const rows = configs.toReversed();
-    const from = marker === undefined ? 0 : rows.findIndex(({ id }) => id === marker) + 1;
-    return { software_configs: rows.slice(from, limit ? from + limit : undefined).map(configRow) };
-  });
-
-  scope.post('/:project/software_configs', large, async (request) => {
-    const project = projectOf(request);
-    const { name, group, config, inputs, outputs, options } = objectBody(request);
-    const data = {
-      id: randomUUID(),
-      project,
-      name: name ?? '',
-      group: group ?? 'Heat::Ungrouped',
-      config: config ?? '',
-      inputs: inputs ?? [],
-      outputs: outputs ?? [],
-      options: options ?? {},
-    };
-    const parsed = parseField(contract.configCreate.data, data, 'The software config');
-    return {
-      software_config: configBody(await ask('configuration', contract.configCreate, { project, data: parsed })),
-    };
-  });
-
-  scope.get<ConfigPath>('/:project/software_configs/:config', showsConfig, async (request) => {
-    const project = projectOf(request);
-    const { config: id } = request.params;
-    const data = { project, config: id };
-    const view = await ask('configuration', contract.configShow, { project, data }).catch(orMissing(noConfig(id)));
-    return { software_config: configBody(view) };
-  });
-
-  scope.delete<ConfigPath>(
-    '/:project/software_configs/:config',
-    described({ summary: 'Delete a software config.' }),
-    async (request, reply) => {
+const configRoutes = ({ ask, configLimit }: SoftwareOptions): Route[] => [
+  route({
+    method: 'GET',
+    path: '/{project}/software_configs',
+    summary: 'List the software configs of the project.',
+    query: z.object({
+      limit: z.int().min(0).max(1_000_000).optional().meta({ description: '0: all.' }),
+      marker: z.string().optional(),
+    }),
+    answer: z.object({ software_configs: z.array(configRowSchema) }),
+    handle: async ({ query: { limit, marker }, request }) => {
       const project = projectOf(request);
-      const { config: id } = request.params;
+      const { configs } = await ask('configuration', contract.configList, { project, data: { project } });
+      // Newest first, as in Heat.
+      const wanted = { marker, limit: limit === 0 ? undefined : limit };
+      const { rows } = takePage(configs.toReversed(), wanted, { idOf: ({ id }) => id, unknownMarker: 'ignored' });
+      return { software_configs: rows.map(configRow) };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/{project}/software_configs',
+    summary: 'Create a software config.',
+    limit: configLimit,
+    body: newConfigSchema,
+    answer: oneConfig,
+    handle: async ({ body, request }) => {
+      const project = projectOf(request);
+      const data = { id: randomUUID(), project, ...body };
+      return { software_config: configBody(await ask('configuration', contract.configCreate, { project, data })) };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/{project}/software_configs/{config}',
+    summary: 'Show a software config.',
+    answer: oneConfig,
+    handle: async ({ params: { config: id }, request }) => {
+      const project = projectOf(request);
+      const data = { project, config: id };
+      const view = await ask('configuration', contract.configShow, { project, data }).catch(orMissing(noConfig(id)));
+      return { software_config: configBody(view) };
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/{project}/software_configs/{config}',
+    summary: 'Delete a software config.',
+    handle: async ({ params: { config: id }, request }) => {
+      const project = projectOf(request);
       const data = { project, config: id };
       await ask('configuration', contract.configDelete, { project, data }).catch(orMissing(noConfig(id)));
-      return reply.code(204).send();
     },
-  );
-}
+  }),
+];
 
-function deploymentReads(scope: Scope, ask: Ask): void {
-  scope.get('/:project/software_deployments', listsDeployments, async (request) => {
-    const project = projectOf(request);
-    const host = queryValue(request, 'server_id');
-    const { deployments } = await ask('configuration', contract.deploymentList, {
-      project,
-      data: { project, ...(host !== undefined && { host }) },
-    });
-    return { software_deployments: deployments.map(deploymentBody) };
-  });
-
-  scope.get<DeploymentPath>('/:project/software_deployments/:deployment', showsDeployment, async (request) => {
-    const project = projectOf(request);
-    const { deployment: id } = request.params;
-    const data = { project, deployment: id };
-    const view = await ask('configuration', contract.deploymentShow, { project, data }).catch(
-      orMissing(noDeployment(id)),
-    );
-    return { software_deployment: deploymentBody(view) };
-  });
-
-  scope.get<{ Params: { server: string } }>(
-    '/:project/software_deployments/metadata/:server',
-    showsMetadata,
-    async (request) => {
+const deploymentReads = ({ ask }: SoftwareOptions): Route[] => [
+  route({
+    method: 'GET',
+    path: '/{project}/software_deployments',
+    summary: 'List the software deployments of the project.',
+    query: z.object({ server_id: z.string().optional() }),
+    answer: z.object({ software_deployments: z.array(deploymentSchema) }),
+    handle: async ({ query: { server_id: host }, request }) => {
       const project = projectOf(request);
-      const data = { project, host: request.params.server };
-      const { deployments } = await ask('configuration', contract.hostMetadata, { project, data });
+      const { deployments } = await ask('configuration', contract.deploymentList, {
+        project,
+        data: { project, ...(host !== undefined && { host }) },
+      });
+      return { software_deployments: deployments.map(deploymentBody) };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/{project}/software_deployments/{deployment}',
+    summary: 'Show a software deployment.',
+    answer: oneDeployment,
+    handle: async ({ params: { deployment: id }, request }) => {
+      const project = projectOf(request);
+      const data = { project, deployment: id };
+      const view = await ask('configuration', contract.deploymentShow, { project, data }).catch(
+        orMissing(noDeployment(id)),
+      );
+      return { software_deployment: deploymentBody(view) };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/{project}/software_deployments/metadata/{server}',
+    summary: 'Show the software deployments of a server with their configs.',
+    answer: z.object({ metadata: z.array(z.looseObject({ id: z.string(), creation_time: z.string() })) }),
+    handle: async ({ params: { server: host }, request }) => {
+      const project = projectOf(request);
+      const { deployments } = await ask('configuration', contract.hostMetadata, { project, data: { project, host } });
       return {
         metadata: deployments.map(({ creation_time, ...rest }) => ({
           ...rest,
@@ -178,8 +177,8 @@ function deploymentReads(scope: Scope, ask: Ask): void {
         })),
       };
     },
-  );
-}
+  }),
+];
 
 const action = contract.hostActionSchema;
 const status = z.enum(['IN_PROGRESS', 'COMPLETE', 'FAILED']);
@@ -201,74 +200,78 @@ const changed = z.object({
   status_reason: text,
 });
 
-const createsDeployment = described({
-  summary: 'Deploy a software config to a server.',
-  body: created,
-  answer: oneDeployment,
-});
-const changesDeployment = described({
-  summary: 'Change a software deployment, or report how it ended.',
-  body: changed,
-  answer: oneDeployment,
-});
+/** The status with which a client says that a deployment has ended. */
+const endOf = (now: z.output<typeof status> | null | undefined): 'COMPLETE' | 'FAILED' | undefined =>
+  now === 'COMPLETE' || now === 'FAILED' ? now : undefined;
 
-function deploymentWrites(scope: Scope, ask: Ask): void {
-  scope.post('/:project/software_deployments', createsDeployment, async (request) => {
-    const project = projectOf(request);
-    const body = parseField(created, objectBody(request), 'The software deployment');
-    const ended = body.status === 'COMPLETE' || body.status === 'FAILED' ? body.status : undefined;
-    const view = await ask('configuration', contract.deploymentCreate, {
-      project,
-      data: {
-        id: randomUUID(),
+const deploymentWrites = ({ ask }: SoftwareOptions): Route[] => [
+  route({
+    method: 'POST',
+    path: '/{project}/software_deployments',
+    summary: 'Deploy a software config to a server.',
+    body: created,
+    answer: oneDeployment,
+    handle: async ({ body, request }) => {
+      const project = projectOf(request);
+      const ended = endOf(body.status);
+      const view = await ask('configuration', contract.deploymentCreate, {
         project,
-        host: body.server_id,
-        config: body.config_id,
-        input_values: body.input_values ?? {},
-        action: body.action ?? 'CREATE',
-        elsewhere: true,
-        ...(ended && { ended: { status: ended, reason: body.status_reason ?? '' } }),
-      },
-    }).catch(orMissing(noConfig(body.config_id)));
-    return { software_deployment: deploymentBody(view) };
-  });
-
-  scope.put<DeploymentPath>('/:project/software_deployments/:deployment', changesDeployment, async (request) => {
-    const project = projectOf(request);
-    const { deployment: id } = request.params;
-    const body = parseField(changed, objectBody(request), 'The software deployment');
-    const ended = body.status === 'COMPLETE' || body.status === 'FAILED' ? body.status : undefined;
-    const result = {
-      ...(ended && { status: ended }),
-      ...(typeof body.status_reason === 'string' && { reason: body.status_reason }),
-      ...(body.output_values && { output_values: body.output_values }),
-    };
-    const updated = ask('configuration', contract.deploymentUpdate, {
-      project,
-      data: {
+        data: {
+          id: randomUUID(),
+          project,
+          host: body.server_id,
+          config: body.config_id,
+          input_values: body.input_values ?? {},
+          action: body.action ?? 'CREATE',
+          elsewhere: true,
+          ...(ended && { ended: { status: ended, reason: body.status_reason ?? '' } }),
+        },
+      }).catch(orMissing(noConfig(body.config_id)));
+      return { software_deployment: deploymentBody(view) };
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/{project}/software_deployments/{deployment}',
+    summary: 'Change a software deployment, or report how it ended.',
+    body: changed,
+    answer: oneDeployment,
+    handle: async ({ params: { deployment: id }, body, request }) => {
+      const project = projectOf(request);
+      const ended = endOf(body.status);
+      const result = {
+        ...(ended && { status: ended }),
+        ...(typeof body.status_reason === 'string' && { reason: body.status_reason }),
+        ...(body.output_values && { output_values: body.output_values }),
+      };
+      const updated = ask('configuration', contract.deploymentUpdate, {
         project,
-        deployment: id,
-        ...(typeof body.config_id === 'string' && { config: body.config_id }),
-        ...(body.input_values && { input_values: body.input_values }),
-        ...(body.action && { action: body.action }),
-        ...(body.status === 'IN_PROGRESS' && { again: true }),
-        ...(Object.keys(result).length > 0 && { result }),
-      },
-    });
-    // With a config, it may be the config that is missing.
-    const view = await (typeof body.config_id === 'string' ? updated : updated.catch(orMissing(noDeployment(id))));
-    return { software_deployment: deploymentBody(view) };
-  });
-
-  const deletes = described({ summary: 'Delete a software deployment.' });
-  scope.delete<DeploymentPath>('/:project/software_deployments/:deployment', deletes, async (request, reply) => {
-    const project = projectOf(request);
-    const { deployment: id } = request.params;
-    const data = { project, deployment: id };
-    await ask('configuration', contract.deploymentDelete, { project, data }).catch(orMissing(noDeployment(id)));
-    return reply.code(204).send();
-  });
-}
+        data: {
+          project,
+          deployment: id,
+          ...(typeof body.config_id === 'string' && { config: body.config_id }),
+          ...(body.input_values && { input_values: body.input_values }),
+          ...(body.action && { action: body.action }),
+          ...(body.status === 'IN_PROGRESS' && { again: true }),
+          ...(Object.keys(result).length > 0 && { result }),
+        },
+      });
+      // With a config, it may be the config that is missing.
+      const view = await (typeof body.config_id === 'string' ? updated : updated.catch(orMissing(noDeployment(id))));
+      return { software_deployment: deploymentBody(view) };
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/{project}/software_deployments/{deployment}',
+    summary: 'Delete a software deployment.',
+    handle: async ({ params: { deployment: id }, request }) => {
+      const project = projectOf(request);
+      const data = { project, deployment: id };
+      await ask('configuration', contract.deploymentDelete, { project, data }).catch(orMissing(noDeployment(id)));
+    },
+  }),
+];
 
 const configRow = ({ id, name, group, created_at }: ConfigView) => ({
   id,

@@ -1,8 +1,10 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyRequest } from 'fastify';
 import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { bodyReader } from '../http/input.ts';
 import { toProblem } from '../http/problem.ts';
-import { heatWording } from './wording.ts';
+import { heatWording, refuseInHeat } from './wording.ts';
 
 it('an exceeded quota is 403 with Heat’s message and type, without Retry-After', () => {
   const text = 'You have reached the maximum stacks per tenant, 3. Please delete some stacks.';
@@ -32,4 +34,20 @@ it('a parameter that a property reads and the template does not declare is a mis
   );
   const inOutput = { ...mistake, path: 'outputs.a.value.get_param' };
   expect(messageOf(inOutput, mistake.message)).toBe(mistake.message);
+});
+
+it.each<[body: unknown, message: string]>([
+  [{ minutes: 'x' }, 'minutes must be a number.'],
+  [{ minutes: 1, colour: 'red', size: 1 }, 'Unexpected parameters in body: colour, size'],
+  [[], 'The request body must be a JSON object.'],
+  [{ minutes: 1, name: 1 }, 'The request body is not valid: name: Invalid input: expected string, received number'],
+  [{ minutes: 13 }, 'Too late for anything'],
+])('the body %j is refused as Heat words it', (body, message) => {
+  const read = bodyReader(
+    z
+      .strictObject({ minutes: z.number('must be a number'), name: z.string().optional() })
+      .refine(({ minutes }) => minutes < 13, 'Too late for anything'),
+    refuseInHeat,
+  );
+  expect(() => read(body)).toThrow(expect.objectContaining({ code: 'InvalidRequest', message }));
 });

@@ -6,6 +6,7 @@ import { AnnealError, type Failure, type Mistake } from '@anneal/contracts/error
 import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import { z } from 'zod';
 import type { FamilyWording } from '../http/family.ts';
+import { refuseAll, type Refuse } from '../http/input.ts';
 import type { Problem } from '../http/problem.ts';
 import { authenticateHeader } from '../identity/keystone.ts';
 
@@ -59,6 +60,32 @@ function byMistake(mistake: Mistake | undefined): string | undefined {
 export function heatError(code: AnnealError['code'], type: string, message: string): AnnealError {
   return new AnnealError(code, message, { details: { heat_type: type } });
 }
+
+/** Begins a text that continues the name of its field as a sentence. */
+const restOfSentence = /^(?:is|must|names) /;
+
+/**
+ * Words a body in Heat's way: `timeout_mins must be …`. A mistake of the whole body, or of the name of a stack, has a
+ * sentence of its own and comes alone.
+ */
+export const refuseInHeat: Refuse = (mistakes, place) => {
+  if (place !== 'body') return refuseAll(mistakes, place);
+  const sentence = mistakes.find(({ path }) => path === '' || path === 'stack_name')?.message;
+  if (sentence?.startsWith('Invalid stack name')) {
+    return heatError('InvalidRequest', 'StackValidationFailed', sentence);
+  }
+  if (sentence !== undefined) {
+    const isKind = sentence.startsWith('Invalid input');
+    return new AnnealError('InvalidRequest', isKind ? 'The request body must be a JSON object.' : sentence);
+  }
+  const unknown = mistakes.filter(({ message }) => message.startsWith('unknown field')).map(({ path }) => path);
+  if (unknown.length > 0) {
+    return new AnnealError('InvalidRequest', `Unexpected parameters in body: ${unknown.join(', ')}`, { mistakes });
+  }
+  if (!mistakes.every(({ message }) => restOfSentence.test(message))) return refuseAll(mistakes, place);
+  const listed = mistakes.map(({ path, message }) => `${path} ${message}`);
+  return new AnnealError('InvalidRequest', listed.length === 1 ? `${listed[0]}.` : listed.join('; '), { mistakes });
+};
 
 const typeOf = ({ code, mistakes, details }: Failure, fallback: string): string => {
   if (typeof details?.['heat_type'] === 'string') return details['heat_type'];

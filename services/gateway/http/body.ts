@@ -88,11 +88,6 @@ export function queryValue(request: FastifyRequest, name: string): string | unde
   return Array.isArray(value) ? value.at(-1) : value;
 }
 
-export function queryValues(request: FastifyRequest, name: string): string[] {
-  const value = (request.query as QueryValues)[name];
-  return value === undefined ? [] : [value].flat();
-}
-
 /** @throws AnnealError InvalidRequest unless it is a whole number within the bounds. */
 export function queryNumber(
   request: FastifyRequest,

@@ -1,74 +1,77 @@
 /** Reads the events of a stack and of one resource. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
 import { stackEvents, type StackEvent, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
-import { queryNumber, queryValue, queryValues } from '../../http/body.ts';
-import { described } from '../../http/document.ts';
-import { resourcesOf, type ResourcePath } from './find-resource.ts';
+import { route, type Route } from '../../http/route.ts';
+import { resourcesOf } from './find-resource.ts';
 import { rootStackOf, stackAt, stackPath } from '../stacks/find-stack.ts';
+import { filterFields, filtersIn, sortDirection } from '../query.ts';
 import { eventBody, heatEventSchema, shownEventSchema } from '../representation.ts';
 import { heatError } from '../wording.ts';
 
 const pageSize = 1000;
 
-const eventFilters: Readonly<Record<string, (event: StackEvent) => string>> = {
-  resource_name: (event) => event.resource_name,
-  resource_type: (event) => event.resource_type,
-  resource_status: (event) => event.status,
-  resource_action: (event) => event.action,
+const eventFilters = {
+  resource_name: (event: StackEvent) => event.resource_name,
+  resource_type: (event: StackEvent) => event.resource_type,
+  resource_status: (event: StackEvent) => event.status,
+  resource_action: (event: StackEvent) => event.action,
 };
 
-const pageFields = {
-  limit: z.int().min(0).optional(),
+const pageQuery = z.object({
+  limit: z.int().min(0).default(0).meta({ description: '0: all.' }),
   marker: z.string().optional(),
-  sort_dir: z.enum(['asc', 'desc']).optional(),
-  ...Object.fromEntries(Object.keys(eventFilters).map((name) => [name, z.string().optional()])),
-};
-const lists = described({
-  summary: 'List the events of a stack.',
-  query: z.object({ nested_depth: z.int().min(0).max(1_000_000).optional(), ...pageFields }),
-  answer: z.object({ events: z.array(heatEventSchema) }),
+  sort_dir: sortDirection,
+  ...filterFields(eventFilters),
 });
-const listsOfResource = described({
-  summary: 'List the events of a resource.',
-  query: z.object(pageFields),
-  answer: z.object({ events: z.array(heatEventSchema) }),
-});
-const shows = described({ summary: 'Show an event.', answer: z.object({ event: shownEventSchema }) });
+const page = z.object({ events: z.array(heatEventSchema) });
 
-export function eventRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
-  scope.get(`${stackPath}/events`, lists, async (request) => {
-    const depth = queryNumber(request, 'nested_depth', { least: 0, most: 1_000_000 });
-    const stack = await stackAt(ask, request);
-    const events = await eventsOf(ask, request, { stack, depth: depth ?? 0 });
-    const root = rootStackOf(request);
-    return {
-      events: await mapInSlices(events, (event) =>
-        eventBody(root, event, depth === undefined ? {} : { rootStack: stack }),
-      ),
-    };
-  });
-
-  scope.get<ResourcePath>(`${stackPath}/resources/:resource/events`, listsOfResource, async (request) => {
-    const stack = await stackAt(ask, request);
-    const name = request.params.resource;
-    const events = await eventsOf(ask, request, { stack, resource: name });
-    if (events.length === 0 && queryValue(request, 'marker') === undefined) {
-      throw heatError('NotFound', 'HTTPNotFound', `No events found for resource ${name}`);
-    }
-    const root = rootStackOf(request);
-    return { events: events.map((event) => eventBody(root, event)) };
-  });
-
-  scope.get<{ Params: { name: string; resource: string; event: string } }>(
-    `${stackPath}/resources/:resource/events/:event`,
-    shows,
-    async (request) => {
-      const { resource: name, event: id } = request.params;
-      const stack = await stackAt(ask, request);
+/** The events of a stack and of a resource. */
+export const eventRoutes = ({ ask }: { ask: Ask }): Route[] => [
+  route({
+    method: 'GET',
+    path: `${stackPath}/events`,
+    summary: 'List the events of a stack.',
+    query: z.object({ nested_depth: z.int().min(0).max(1_000_000).optional(), ...pageQuery.shape }),
+    answer: page,
+    handle: async ({ params, query, request }) => {
+      const { nested_depth: depth } = query;
+      const stack = await stackAt(ask, { params, request });
+      const events = await eventsOf(ask, query, { stack, depth });
+      const root = rootStackOf(request);
+      return {
+        events: await mapInSlices(events, (event) =>
+          eventBody(root, event, depth === undefined ? {} : { rootStack: stack }),
+        ),
+      };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${stackPath}/resources/{resource}/events`,
+    summary: 'List the events of a resource.',
+    query: pageQuery,
+    answer: page,
+    handle: async ({ params, query, request }) => {
+      const stack = await stackAt(ask, { params, request });
+      const { resource } = params;
+      const events = await eventsOf(ask, query, { stack, resource });
+      if (events.length === 0 && query.marker === undefined) {
+        throw heatError('NotFound', 'HTTPNotFound', `No events found for resource ${resource}`);
+      }
+      const root = rootStackOf(request);
+      return { events: events.map((event) => eventBody(root, event)) };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${stackPath}/resources/{resource}/events/{event}`,
+    summary: 'Show an event.',
+    answer: z.object({ event: shownEventSchema }),
+    handle: async ({ params, request }) => {
+      const { resource: name, event: id } = params;
+      const stack = await stackAt(ask, { params, request });
       const event = await findEvent(ask, stack, { resource: name, id });
       if (!event) throw heatError('NotFound', 'EntityNotFound', `The Event (${id}) could not be found.`);
       const [resource] = name === stack.name ? [] : await resourcesOf(ask, stack, { name }).catch(() => []);
@@ -80,71 +83,50 @@ export function eventRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void
         },
       };
     },
-  );
-}
+  }),
+];
 
-/** Reads the events that the query selects, page by page. @throws AnnealError InvalidRequest for a wrong `sort_dir`. */
+/** Reads the events that the query selects. */
 async function eventsOf(
   ask: Ask,
-  request: FastifyRequest,
-  { stack, resource, depth = 0 }: { stack: StackView; resource?: string; depth?: number },
+  { limit, marker, sort_dir: direction, ...query }: z.output<typeof pageQuery>,
+  { stack, resource, depth }: { stack: StackView; resource?: string; depth?: number | undefined },
 ): Promise<StackEvent[]> {
-  const limit = queryNumber(request, 'limit', { least: 0, most: Number.MAX_SAFE_INTEGER }) ?? 0;
-  const direction = queryValue(request, 'sort_dir')?.toLowerCase();
-  if (direction !== undefined && direction !== 'asc' && direction !== 'desc') {
-    throw new AnnealError('InvalidRequest', `sort_dir must be asc or desc, not "${direction}".`);
-  }
-  // Newest first by default, as in Heat.
-  const descending = direction !== 'asc';
-  const filters = Object.entries(eventFilters).flatMap(([key, read]) => {
-    const wanted = queryValues(request, key);
-    return wanted.length === 0 ? [] : [(event: StackEvent) => wanted.includes(read(event))];
-  });
+  const filters = filtersIn(query, eventFilters);
+  // Events that the gateway filters come in full pages.
+  const size = filters.length === 0 && limit > 0 ? Math.min(pageSize, limit) : pageSize;
   const found: StackEvent[] = [];
-  let marker = queryValue(request, 'marker');
-  for (;;) {
-    const size = filters.length === 0 && limit > 0 ? Math.min(pageSize, limit - found.length) : pageSize;
-    const { events } = await ask('scheduling', stackEvents, {
-      project: stack.project,
-      data: {
-        project: stack.project,
-        stack: stack.id,
-        limit: size,
-        descending,
-        ...(marker !== undefined && { marker }),
-        ...(resource !== undefined && { resource }),
-        ...(depth > 0 && { nested_depth: depth }),
-      },
-    });
+  // Newest first by default, as in Heat.
+  const wanted = { limit: size, marker, resource, nested_depth: depth, descending: direction !== 'asc' };
+  for await (const events of pagesOf(ask, stack, wanted)) {
     found.push(...events.filter((event) => filters.every((fits) => fits(event))));
-    const last = events.at(-1);
     if (limit > 0 && found.length >= limit) return found.slice(0, limit);
-    if (!last || events.length < size) return found;
-    marker = last.id;
   }
+  return found;
 }
 
 async function findEvent(
   ask: Ask,
-  { project, id: stack }: StackView,
+  stack: StackView,
   { resource, id }: { resource: string; id: string },
 ): Promise<StackEvent | undefined> {
-  let marker: string | undefined;
-  for (;;) {
-    const { events } = await ask('scheduling', stackEvents, {
-      project,
-      data: {
-        project,
-        stack,
-        resource,
-        limit: pageSize,
-        descending: true,
-        ...(marker !== undefined && { marker }),
-      },
-    });
+  for await (const events of pagesOf(ask, stack, { resource, limit: pageSize, descending: true })) {
     const found = events.find((event) => event.id === id);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+async function* pagesOf(
+  ask: Ask,
+  { project, id: stack }: StackView,
+  wanted: Omit<z.output<typeof stackEvents.data>, 'project' | 'stack'>,
+): AsyncGenerator<StackEvent[]> {
+  for (let { marker } = wanted; ;) {
+    const { events } = await ask('scheduling', stackEvents, { project, data: { project, stack, ...wanted, marker } });
+    yield events;
     const last = events.at(-1);
-    if (found || !last || events.length < pageSize) return found;
+    if (!last || events.length < (wanted.limit ?? pageSize)) return;
     marker = last.id;
   }
 }

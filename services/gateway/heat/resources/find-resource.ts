@@ -1,13 +1,13 @@
 /** Finds the resources that a path names. */
 import { type AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { stackResources, type ResourceView, type StackView } from '@anneal/contracts/calls/scheduling.ts';
-import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';
-import { stackAt } from '../stacks/find-stack.ts';
+import { stackAt, type StackRouteInput } from '../stacks/find-stack.ts';
 import { heatError } from '../wording.ts';
 
-export interface ResourcePath {
-  Params: { name: string; resource: string };
+/** The input of a route below a resource. */
+export interface ResourceRouteInput extends StackRouteInput {
+  readonly params: StackRouteInput['params'] & { readonly resource: string };
 }
 
 const resourceMissing = (resource: string, stack: string): AnnealError =>
@@ -45,11 +45,11 @@ export async function resourcesOf(
 /** The stack and the resource of a path. @throws AnnealError NotFound with Heat's message. */
 export async function resourceAt(
   ask: Ask,
-  request: FastifyRequest<ResourcePath>,
+  input: ResourceRouteInput,
   { sealed = false }: Pick<Wanted, 'sealed'> = {},
 ): Promise<[StackView, ResourceView]> {
-  const stack = await stackAt(ask, request);
-  const name = request.params.resource;
+  const stack = await stackAt(ask, input);
+  const name = input.params.resource;
   const [resource] = (await resourcesOf(ask, stack, { name, sealed }).catch(ignoreNotFound)) ?? [];
   if (!resource) throw resourceMissing(name, stack.name);
   return [stack, resource];

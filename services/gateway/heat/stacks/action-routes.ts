@@ -1,13 +1,11 @@
 /** Starts actions on a stack, and exports it. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
-import { json } from '@anneal/contracts/json.ts';
+import { isObject, json } from '@anneal/contracts/json.ts';
 import { stackAct, stackExport, type StackAct, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
-import { objectBody } from '../../http/body.ts';
-import { described } from '../../http/document.ts';
+import { route, type Route } from '../../http/route.ts';
 import { occasionOfChange } from '../../identity/occasion.ts';
 import { stackAt, stackPath } from './find-stack.ts';
 import { portable } from './portable.ts';
@@ -20,19 +18,25 @@ const actions: Readonly<Record<string, StackAct>> = {
   cancel_without_rollback: { kind: 'cancel', rollback: false },
 };
 
-const acts = described({
-  summary: 'Start an action on a stack.',
-  body: z.union(Object.keys(actions).map((name) => z.strictObject({ [name]: json }))),
-  answer: z.null(),
-});
+/** The body that starts an action, and the action. */
+const actSchema = z
+  .union(
+    Object.keys(actions).map((name) => z.strictObject({ [name]: json })),
+    { error: ({ input }) => (isObject(input ?? {}) ? problemOf(Object.keys(input ?? {})) : undefined) },
+  )
+  .transform((body) => actions[Object.keys(body)[0] ?? ''] as StackAct);
+const problemOf = ([name, ...more]: readonly string[]): string =>
+  name === undefined
+    ? 'No action specified'
+    : more.length > 0
+      ? 'Multiple actions specified'
+      : `Invalid action ${name} specified`;
 const portableSchema = z.looseObject({
   name: z.string(),
   id: z.string(),
   resources: z.looseObject({}),
   template: z.looseObject({}),
 });
-const exports = described({ summary: 'Export a stack, for another server to adopt.', answer: portableSchema });
-const abandons = described({ summary: 'Export a stack, and forget it.', answer: portableSchema });
 
 /** Starts an action on a stack. */
 export const act = (
@@ -42,27 +46,40 @@ export const act = (
 ): Promise<unknown> =>
   ask('scheduling', stackAct, { project, data: { project, stack: id, action, occasion: occasionOfChange(request) } });
 
-export function actionRoutes(scope: FastifyInstance, { ask, secrets }: { ask: Ask; secrets: Secrets }): void {
-  scope.post(`${stackPath}/actions`, acts, async (request, reply) => {
-    const [name, ...more] = Object.keys(objectBody(request));
-    if (name === undefined) throw new AnnealError('InvalidRequest', 'No action specified');
-    if (more.length > 0) throw new AnnealError('InvalidRequest', 'Multiple actions specified');
-    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (!action) throw new AnnealError('InvalidRequest', `Invalid action ${name} specified`);
-    await act({ ask, request }, await stackAt(ask, request), action);
-    return reply.type('application/json').send('null');
-  });
-
-  scope.get(`${stackPath}/export`, exports, async (request) => {
-    const { project, id } = await stackAt(ask, request);
-    return portable(await ask('scheduling', stackExport, { project, data: { project, stack: id } }), secrets);
-  });
-
-  scope.delete(`${stackPath}/abandon`, abandons, async (request) => {
-    const stack = await stackAt(ask, request);
-    const { project, id } = stack;
-    const exported = await ask('scheduling', stackExport, { project, data: { project, stack: id } });
-    await act({ ask, request }, stack, { kind: 'abandon' });
-    return portable(exported, secrets);
-  });
-}
+/** Actions on a stack, and its export. */
+export const actionRoutes = ({ ask, secrets }: { ask: Ask; secrets: Secrets }): Route[] => [
+  route({
+    method: 'POST',
+    path: `${stackPath}/actions`,
+    summary: 'Start an action on a stack.',
+    body: actSchema,
+    answer: z.null(),
+    handle: async ({ params, body, request, reply }) => {
+      await act({ ask, request }, await stackAt(ask, { params, request }), body);
+      return reply.type('application/json').send('null');
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${stackPath}/export`,
+    summary: 'Export a stack, for another server to adopt.',
+    answer: portableSchema,
+    handle: async ({ params, request }) => {
+      const { project, id } = await stackAt(ask, { params, request });
+      return portable(await ask('scheduling', stackExport, { project, data: { project, stack: id } }), secrets);
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${stackPath}/abandon`,
+    summary: 'Export a stack, and forget it.',
+    answer: portableSchema,
+    handle: async ({ params, request }) => {
+      const stack = await stackAt(ask, { params, request });
+      const { project, id } = stack;
+      const exported = await ask('scheduling', stackExport, { project, data: { project, stack: id } });
+      await act({ ask, request }, stack, { kind: 'abandon' });
+      return portable(exported, secrets);
+    },
+  }),
+];

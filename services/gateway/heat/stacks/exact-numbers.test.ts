@@ -1,7 +1,8 @@
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { exactReviver, mayHoldExact, readStoredJson } from '@anneal/python/yaml/json-text.ts';
 import { expect, it } from 'vitest';
-import { exactDocument, exactParameters, withPlainFields } from './exact-numbers.ts';
+import { exactDocument, exactParameters } from './exact-numbers.ts';
+import { readStackBody } from './stack-body.ts';
 
 const parse = (text: string): JsonObject => JSON.parse(text, exactReviver) as JsonObject;
 
@@ -23,9 +24,8 @@ it('a parameter with such a number becomes a text that every type accepts, excep
 });
 
 it('only the documents of a request hold such numbers', () => {
-  const body = parse('{"timeout_mins": 60.0, "parameters": {"x": 1.0}}');
-  expect(withPlainFields(body)['timeout_mins']).toBe(60);
-  expect(JSON.stringify(withPlainFields(body)['parameters'])).toBe('{"x":1.0}');
+  const body = readStackBody(parse('{"timeout_mins": 60.0, "parameters": {"x": 1.0}, "environment": {"y": 2.0}}'));
+  expect(body).toMatchObject({ timeoutMinutes: 60, parameters: { x: '1.0' }, environments: ['{"y":2.0}'] });
 });
 
 it('a stored document is read with its numbers, whatever their form', () => {

@@ -2,18 +2,20 @@
 import { type AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { stackShow, type StackView } from '@anneal/contracts/calls/scheduling.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { baseUrl, queryOf } from '../../http/base-url.ts';
 import { projectOf } from '../../identity/caller.ts';
 import { stackHref, type Root } from '../representation.ts';
-import { heatError, plainBody } from '../wording.ts';
+import { heatError, plainBody, type plainSchema } from '../wording.ts';
 
 /** The canonical path of a stack, as a route. */
-export const stackPath = '/:project/stacks/:name/:id';
-export interface StackPath {
-  project: string;
-  name: string;
-  id: string;
+export const stackPath = '/{project}/stacks/{name}/{id}';
+
+/** The input of a route below a stack. */
+export interface StackRouteInput {
+  readonly params: { readonly name: string; readonly id: string };
+  readonly request: FastifyRequest;
 }
 
 export const rootStackOf = (request: FastifyRequest): Root => rootOfProject(request, projectOf(request));
@@ -41,10 +43,9 @@ export async function lookUpStack(
 /** The stack of a canonical path: name and id must belong together. */
 export async function stackAt(
   ask: Ask,
-  request: FastifyRequest,
+  { params: { name, id }, request }: StackRouteInput,
   { outputs = false }: { outputs?: boolean } = {},
 ): Promise<StackView> {
-  const { name, id } = request.params as StackPath;
   const project = projectOf(request);
   const stack = await lookUpStack(ask, { project, stack: id, outputs }).catch((error: unknown) => {
     throw hasCode(error, 'NotFound') ? stackMissing(name) : error;
@@ -77,16 +78,13 @@ export function withPlainArn(url: string): string {
  */
 export async function redirect(
   ask: Ask,
-  { request, reply, below }: { request: FastifyRequest; reply: FastifyReply; below: string },
-): Promise<FastifyReply> {
-  const { name = '', '*': rest } = request.params as { name?: string; '*'?: string };
-  const given = rest === undefined ? name : `${arnPrefix}${rest}`;
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  { given, below }: { given: string; below: string },
+): Promise<z.output<typeof plainSchema>> {
   const { id = given, below: path = below } = arn.exec(given)?.groups ?? {};
   const stack = await lookUpStack(ask, { project: projectOf(request), stack: id });
   const behind = path.split('/').map(encodeURIComponent).join('/');
   const location = `${stackHref(rootStackOf(request), stack)}${behind === '' ? '' : `/${behind}`}${queryOf(request)}`;
-  return reply
-    .code(302)
-    .header('location', location)
-    .send(plainBody(302, 'Found', `The resource was found at ${location}; you should be redirected automatically.`));
+  void reply.header('location', location);
+  return plainBody(302, 'Found', `The resource was found at ${location}; you should be redirected automatically.`);
 }

@@ -1,6 +1,6 @@
 /** Snapshots of a stack: take, list, show, delete and restore. */
 import { randomUUID } from 'node:crypto';
-import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
+import { type AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { json } from '@anneal/contracts/json.ts';
 import {
   snapshotDelete,
@@ -9,20 +9,15 @@ import {
   type Snapshot,
   type StackView,
 } from '@anneal/contracts/calls/scheduling.ts';
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
-import { objectBody } from '../../http/body.ts';
-import { described } from '../../http/document.ts';
+import { route, type Route } from '../../http/route.ts';
 import { act } from './action-routes.ts';
 import { stackAt, stackPath } from './find-stack.ts';
 import { heatTime } from '../representation.ts';
 import { heatError, plainBody, plainSchema } from '../wording.ts';
 
-const one = `${stackPath}/snapshots/:snapshot`;
-interface SnapshotPath {
-  Params: { snapshot: string };
-}
+const one = `${stackPath}/snapshots/{snapshot}` as const;
 const snapshotMissing = (id: string): AnnealError =>
   heatError('NotFound', 'EntityNotFound', `The Snapshot (${id}) could not be found.`);
 const which = ({ project, id }: StackView, snapshot: string) => ({
@@ -45,55 +40,68 @@ const snapshotSchema = z
     data: json,
   })
   .meta({ id: 'HeatSnapshot' });
-const lists = described({
-  summary: 'List the snapshots of a stack.',
-  answer: z.object({ snapshots: z.array(snapshotSchema) }),
-});
-const takes = described({
-  summary: 'Take a snapshot of a stack.',
-  body: z.object({ name: z.string().nullish() }).optional(),
-  answer: snapshotSchema,
-});
-const shows = described({ summary: 'Show a snapshot.', answer: z.object({ snapshot: snapshotSchema }) });
-const restores = described({ summary: 'Restore a stack to a snapshot.', status: 202, answer: plainSchema });
 
-export function snapshotRoutes(scope: FastifyInstance, { ask }: { ask: Ask }): void {
-  scope.get(`${stackPath}/snapshots`, lists, async (request) => {
-    const { project, id } = await stackAt(ask, request);
-    const { snapshots } = await ask('scheduling', snapshotList, { project, data: { project, stack: id } });
-    return { snapshots: snapshots.map(snapshotBody) };
-  });
-
-  scope.post(`${stackPath}/snapshots`, takes, async (request) => {
-    const { name = null } = objectBody(request);
-    if (name !== null && typeof name !== 'string') {
-      throw new AnnealError('InvalidRequest', 'name must be a string.');
-    }
-    const stack = await stackAt(ask, request);
-    const id = randomUUID();
-    await act({ ask, request }, stack, { kind: 'snapshot', id, name: name ?? '' });
-    return snapshotBody(await ask('scheduling', snapshotShow, which(stack, id)));
-  });
-
-  scope.get<SnapshotPath>(one, shows, async (request) => {
-    const { snapshot } = request.params;
-    const stack = await stackAt(ask, request);
-    return { snapshot: snapshotBody(await found(ask('scheduling', snapshotShow, which(stack, snapshot)), snapshot)) };
-  });
-
-  scope.delete<SnapshotPath>(one, described({ summary: 'Delete a snapshot.' }), async (request, reply) => {
-    const { snapshot } = request.params;
-    const stack = await stackAt(ask, request);
-    await found(ask('scheduling', snapshotDelete, which(stack, snapshot)), snapshot);
-    return reply.code(204).send();
-  });
-
-  scope.post<SnapshotPath>(`${one}/restore`, restores, async (request, reply) => {
-    const { snapshot } = request.params;
-    await found(act({ ask, request }, await stackAt(ask, request), { kind: 'restore', snapshot }), snapshot);
-    return reply.code(202).send(plainBody(202, 'Accepted', 'The request is accepted for processing.'));
-  });
-}
+/** Snapshots of a stack. */
+export const snapshotRoutes = ({ ask }: { ask: Ask }): Route[] => [
+  route({
+    method: 'GET',
+    path: `${stackPath}/snapshots`,
+    summary: 'List the snapshots of a stack.',
+    answer: z.object({ snapshots: z.array(snapshotSchema) }),
+    handle: async ({ params, request }) => {
+      const { project, id } = await stackAt(ask, { params, request });
+      const { snapshots } = await ask('scheduling', snapshotList, { project, data: { project, stack: id } });
+      return { snapshots: snapshots.map(snapshotBody) };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${stackPath}/snapshots`,
+    summary: 'Take a snapshot of a stack.',
+    body: z.object({ name: z.string('must be a string').nullish() }).nullish(),
+    answer: snapshotSchema,
+    handle: async ({ params, body, request }) => {
+      const stack = await stackAt(ask, { params, request });
+      const id = randomUUID();
+      await act({ ask, request }, stack, { kind: 'snapshot', id, name: body?.name ?? '' });
+      return snapshotBody(await ask('scheduling', snapshotShow, which(stack, id)));
+    },
+  }),
+  route({
+    method: 'GET',
+    path: one,
+    summary: 'Show a snapshot.',
+    answer: z.object({ snapshot: snapshotSchema }),
+    handle: async ({ params, request }) => {
+      const { snapshot } = params;
+      const stack = await stackAt(ask, { params, request });
+      return { snapshot: snapshotBody(await found(ask('scheduling', snapshotShow, which(stack, snapshot)), snapshot)) };
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: one,
+    summary: 'Delete a snapshot.',
+    handle: async ({ params, request }) => {
+      const { snapshot } = params;
+      const stack = await stackAt(ask, { params, request });
+      await found(ask('scheduling', snapshotDelete, which(stack, snapshot)), snapshot);
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${one}/restore`,
+    summary: 'Restore a stack to a snapshot.',
+    status: 202,
+    answer: plainSchema,
+    handle: async ({ params, request }) => {
+      const { snapshot } = params;
+      const stack = await stackAt(ask, { params, request });
+      await found(act({ ask, request }, stack, { kind: 'restore', snapshot }), snapshot);
+      return plainBody(202, 'Accepted', 'The request is accepted for processing.');
+    },
+  }),
+];
 
 const snapshotBody = ({ id, name, status, reason, created_at, data }: Snapshot): z.output<typeof snapshotSchema> => ({
   id,

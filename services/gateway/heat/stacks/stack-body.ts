@@ -1,15 +1,18 @@
 /** Translates a request to create, update or validate a stack into a call of templating. */
 import type { CompileQuestion } from '@anneal/contracts/calls/templating.ts';
-import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { failurePolicies, mostTimeoutMinutes, type FailurePolicy } from '@anneal/contracts/calls/scheduling.ts';
 import { parse as parseJson } from 'secure-json-parse';
 import { z } from 'zod';
 import { exactReviver } from '@anneal/python/yaml/json-text.ts';
-import { heatError } from '../wording.ts';
-import { exactDocument, exactParameters, withPlainFields } from './exact-numbers.ts';
+import { plain } from '@anneal/python/values/exact.ts';
+import { bodyReader } from '../../http/input.ts';
+import { booleanOrWord } from '../query.ts';
+import { refuseInHeat } from '../wording.ts';
+import { exactDocument, exactParameters } from './exact-numbers.ts';
 
+/** The request for a stack, in the terms of the gateway. */
 export interface StackRequest {
   readonly template: string | JsonObject | undefined;
   readonly environments: (string | JsonObject)[];
@@ -30,21 +33,30 @@ export interface StackRequest {
   readonly adopt: JsonObject | undefined;
 }
 
-const absent = (value: Json | undefined): value is null | undefined => value === undefined || value === null;
+/** A client sends every field, and null for one that it has nothing for. */
+const given = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 
-const object = z.custom<JsonObject>(isObject).meta({ type: 'object' });
-const document = z.union([z.string(), object]);
+// The texts of mistakes continue the name of the field as a sentence (`refuseInHeat`).
+const object = z.custom<JsonObject>(isObject, { error: 'must be an object' }).meta({ type: 'object' });
+const document = z.union([z.string(), object], 'must be an object or a string');
 const names = z
-  .custom<string[]>((value) => Array.isArray(value) && value.every((item) => typeof item === 'string'))
+  .custom<string[]>((value) => Array.isArray(value) && value.every((item) => typeof item === 'string'), {
+    error: 'must be a list of names',
+  })
   .meta({ type: 'array', items: { type: 'string' } });
-const flag = z.union([z.boolean(), z.stringbool({ truthy: ['true'], falsy: ['false'] })]);
-const minutes = z
-  .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
-  .refine((sent) => Number.isInteger(sent) && sent >= 0 && sent <= mostTimeoutMinutes);
+const text = z.string('must be a string');
+const flag = booleanOrWord('must be true or false');
+const files = z.record(z.string(), text, 'must be an object whose values are strings');
+const minutesText = `must be a non-negative integer number of minutes, at most ${mostTimeoutMinutes}`;
+const wholeMinutes = z.int(minutesText).min(0, minutesText).max(mostTimeoutMinutes, minutesText);
+const minutes = z.union(
+  [wholeMinutes, z.string().regex(/^\d+$/, minutesText).transform(Number).pipe(wholeMinutes)],
+  minutesText,
+);
 const mostTags = 100;
 const tags = z
-  .string()
-  .transform((text) => (text.trim() === '' ? [] : text.split(',').map((tag) => tag.trim())))
+  .string('must be a string of tags separated by commas')
+  .transform((list) => (list.trim() === '' ? [] : list.split(',').map((tag) => tag.trim())))
   .refine((list) => list.every((tag) => tag.length > 0 && tag.length <= 80 && tag.isWellFormed()), {
     error: 'must contain tags of 1 to 80 characters',
     abort: true,
@@ -53,92 +65,99 @@ const tags = z
     error: ({ input }) => `must contain at most ${mostTags} tags, not ${(input as string[]).length}`,
   });
 
-/** Clients send every field, and null for one that they have nothing for. */
-const given = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
+/** The data from `abandon` or `export`, or its JSON as text: a request for the stack, and its resources. */
+const adopted = z
+  .union([z.string(), object], 'must be a JSON object')
+  .transform((sent, check): unknown => {
+    if (typeof sent !== 'string') return sent;
+    try {
+      return parseJson(sent, exactReviver);
+    } catch (error) {
+      check.addIssue(`is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+      return z.NEVER;
+    }
+  })
+  .pipe(
+    z.object(
+      { template: object, environment: given(document), files: given(files), resources: object },
+      'must be a JSON object',
+    ),
+  );
 
-const bodySchema = z.object({
-  template_url: given(z.literal('')),
-  files: given(z.record(z.string(), z.string())),
-  template: given(document),
+const commonFields = {
+  adopt_stack_data: given(adopted).meta({ description: 'What `abandon` or `export` answers.' }),
+  template_url: given(z.literal('', 'is not fetched by this server: send the template itself in template')),
+  files: given(files),
+  template: given(document).meta({ description: 'A create and a PUT need one, here or in `adopt_stack_data`.' }),
   environment_files: given(names),
   environment: given(document),
   parameters: given(object),
-  clear_parameters: given(names),
-  timeout_mins: given(minutes),
-  on_failure: given(z.enum(failurePolicies)),
+  // JSON of a template keeps 60.0 apart from 60.
+  timeout_mins: given(z.preprocess((sent) => plain(sent), minutes)),
+  on_failure: given(z.enum(failurePolicies, `must be one of ${failurePolicies.join(', ')}`)),
   disable_rollback: given(flag),
   tags: given(tags),
+};
+const changeFields = {
+  clear_parameters: given(names),
   converge: given(flag),
-  plan_hash: given(z.string()),
-  revision: given(z.string()),
-});
-
-const adoptedField = {
-  adopt_stack_data: document.nullish().meta({ description: 'What `abandon` or `export` answers.' }),
+  plan_hash: given(text),
+  revision: given(text),
 };
-/** The body of an update, of a preview of one, and of a validation. */
-export const stackBodySchema = bodySchema.extend(adoptedField);
-const namePattern = /^[A-Za-z][A-Za-z0-9_.-]{0,254}$/;
-/** The body of a create. */
-export const newStackSchema = bodySchema
-  .omit({ converge: true, clear_parameters: true, plan_hash: true, revision: true })
-  .extend({ ...adoptedField, stack_name: z.string().regex(namePattern) });
+type Fields = Partial<z.output<z.ZodObject<typeof commonFields & typeof changeFields>>>;
 
-const adoptedSchema = z.object({ template: object, resources: object });
+/** An absent body has no fields. `on_failure` is Anneal's own, and decides also beside a `disable_rollback` without meaning. */
+const bodyWith = <T extends z.ZodRawShape>(fields: T) =>
+  z.preprocess(
+    (sent) =>
+      isObject(sent) && (sent['on_failure'] ?? null) !== null ? { ...sent, disable_rollback: null } : (sent ?? {}),
+    z.object(fields),
+  );
 
-/** The rest of the sentence that begins with the path of an invalid field. */
-const fieldTexts: Readonly<Record<string, string>> = {
-  template_url: 'is not fetched by this server: send the template itself in template',
-  files: 'must be an object whose values are strings',
-  template: 'must be an object or a string',
-  environment_files: 'must be a list of names',
-  environment: 'must be an object or a string',
-  parameters: 'must be an object',
-  clear_parameters: 'must be a list of names',
-  timeout_mins: `must be a non-negative integer number of minutes, at most ${mostTimeoutMinutes}`,
-  on_failure: `must be one of ${failurePolicies.join(', ')}`,
-  disable_rollback: 'must be true or false',
-  tags: 'must be a string of tags separated by commas',
-  converge: 'must be true or false',
-  plan_hash: 'must be a string',
-  revision: 'must be a string',
+const noTemplate = 'No template specified';
+/** The body of an update that keeps the fields that it leaves out. */
+export const changedStackSchema = bodyWith({ ...commonFields, ...changeFields }).transform(requestOf);
+/** The body of an update that replaces everything, of a preview of one, and of a validation. */
+export const replacedStackSchema = changedStackSchema.refine(({ template }) => template !== undefined, noTemplate);
+
+const nameText = {
+  error: ({ input }: { input?: unknown }): string =>
+    (input ?? '') === ''
+      ? 'No stack name specified'
+      : `Invalid stack name ${typeof input === 'string' ? input.slice(0, 300) : JSON.stringify(input)} must contain only alphanumeric or "_-." characters, must start with alpha and must be 255 characters or less.`,
 };
-const adoptedTexts: typeof fieldTexts = { template: 'must be an object', resources: 'must be an object' };
+/** The body of a create: the name and the request. */
+export const newStackSchema = bodyWith({
+  stack_name: z.string(nameText).regex(/^[A-Za-z][A-Za-z0-9_.-]{0,254}$/, nameText),
+  ...commonFields,
+  converge: z
+    .null('is only for updates, because a new stack has no resources to compare with reality')
+    .optional()
+    .transform(() => undefined),
+})
+  .transform(({ stack_name: name, ...fields }, check) => ({ name, wanted: requestOf(fields, check) }))
+  .refine(({ wanted }) => wanted.template !== undefined, noTemplate);
 
-/** Reads a value, and adds a mistake for every invalid field; undefined when there is one. */
-function read<T>(
-  schema: z.ZodType<T>,
-  value: unknown,
-  { texts, under = [], mistakes }: { texts: typeof fieldTexts; under?: readonly string[]; mistakes: Mistake[] },
-): T | undefined {
-  const parsed = schema.safeParse(value, {
-    error: ({ path: [field, ...rest] = [] }) => (rest.length > 0 ? 'must be a string' : texts[String(field)]),
-  });
-  for (const { path, message } of parsed.error?.issues ?? []) {
-    mistakes.push({ code: 'InvalidField', path: [...under, ...path].join('.'), message });
+/** Reads a request that did not come as the body of a route of Heat. @throws AnnealError InvalidRequest, as there */
+export const readStackBody = bodyReader(changedStackSchema, refuseInHeat);
+/** Reads the name and the request of a create in the same way. */
+export const readNewStack = bodyReader(newStackSchema, refuseInHeat);
+
+function requestOf(body: Fields, check: z.RefinementCtx): StackRequest {
+  const { adopt_stack_data: data, environment_files: apart = [], disable_rollback: keeps } = body;
+  const template = sentOr(body.template, data?.template);
+  const sentFiles = sentOr(body.files, data?.files) ?? {};
+  const environment = sentOr(body.environment, data?.environment);
+  for (const name of apart) {
+    if (Object.hasOwn(sentFiles, name)) continue;
+    const message = `names ${name}, which is not among the files that were sent`;
+    check.addIssue({ code: 'custom', path: ['environment_files'], message });
   }
-  return parsed.data;
-}
-
-/** @throws AnnealError InvalidRequest that names every invalid field. */
-export function readStackBody(received: JsonObject): StackRequest {
-  const mistakes: Mistake[] = [];
-  const sent = withPlainFields(received);
-  const adopted = readAdopted(sent['adopt_stack_data'], mistakes);
-  // The request wins over the adopted stack. Clients send unset fields as empty, so drop empty fields.
-  const merged = adopted ? { ...adopted.body, ...withoutEmpty(sent) } : sent;
-  // `on_failure` is Anneal's own. It decides alone, also beside a `disable_rollback` that means nothing.
-  const { disable_rollback: disabled = null } = merged;
-  const asked = { ...merged, disable_rollback: absent(merged['on_failure']) ? disabled : null };
-  const body = read(bodySchema, asked, { texts: fieldTexts, mistakes });
-  const environments = body && readEnvironments(body, mistakes);
-  if (!body || !environments || mistakes.length > 0) throw invalid(mistakes);
-  const { environment_files: apart = [], disable_rollback: keeps } = body;
   return {
-    template: body.template === undefined ? undefined : exactDocument(body.template),
-    environments: environments.map(exactDocument),
+    template: template === undefined ? undefined : exactDocument(template),
+    environments: environmentsOf(environment, { files: sentFiles, apart }).map(exactDocument),
     // Environment files may hold secrets. They are kept sealed, among the environments.
-    files: Object.fromEntries(Object.entries(body.files ?? {}).filter(([name]) => !apart.includes(name))),
+    files: Object.fromEntries(Object.entries(sentFiles).filter(([name]) => !apart.includes(name))),
     parameters: exactParameters(body.parameters ?? {}),
     clearParameters: body.clear_parameters ?? [],
     // Heat's way to ask for no deadline.
@@ -148,43 +167,15 @@ export function readStackBody(received: JsonObject): StackRequest {
     converge: body.converge ?? false,
     planHash: body.plan_hash,
     revision: body.revision,
-    adopt: adopted?.resources,
+    adopt: data && takenOver(data.resources),
   };
 }
 
-function invalid(mistakes: readonly Mistake[]): AnnealError {
-  const listed = mistakes.map(({ path, message }) => `${path} ${message}`);
-  return new AnnealError('InvalidRequest', listed.length === 1 ? `${listed[0]}.` : listed.join('; '), { mistakes });
-}
+const isEmpty = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0;
 
-const withoutEmpty = (body: JsonObject): JsonObject =>
-  Object.fromEntries(
-    Object.entries(body).filter(([, value]) => !absent(value) && !(isObject(value) && Object.keys(value).length === 0)),
-  );
-
-/** Reads the JSON text from `abandon` or `export`: the request for the stack, and its resources. */
-function readAdopted(
-  sent: Json | undefined,
-  mistakes: Mistake[],
-): { readonly body: JsonObject; readonly resources: JsonObject } | undefined {
-  if (absent(sent)) return undefined;
-  const wrong = (message: string): undefined => {
-    mistakes.push({ code: 'InvalidField', path: 'adopt_stack_data', message });
-    return undefined;
-  };
-  let data: Json = sent;
-  if (typeof sent === 'string') {
-    try {
-      data = parseJson(sent, exactReviver) as Json;
-    } catch (error) {
-      return wrong(`is not JSON: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
-  if (!isObject(data)) return wrong('must be a JSON object');
-  const valid = read(adoptedSchema, data, { texts: adoptedTexts, under: ['adopt_stack_data'], mistakes });
-  const { template = null, environment = null, files = null } = data;
-  return { body: { template, environment, files }, resources: takenOver(valid?.resources ?? {}) };
-}
+/** The request wins over the adopted stack. Clients send unset fields as empty. */
+const sentOr = <T>(sent: T | undefined, other: T | undefined): T | undefined =>
+  other !== undefined && isEmpty(sent) ? other : (sent ?? other);
 
 const parts: ReadonlySet<string> = new Set(['resource_id', 'metadata', 'attributes', 'resource_data']);
 
@@ -203,23 +194,15 @@ function takenOver(resources: JsonObject): JsonObject {
 }
 
 /** The environments. Named files win over `environment`, which clients send merged for older servers. */
-function readEnvironments(
-  { files = {}, environment_files: from = [], environment }: z.infer<typeof bodySchema>,
-  mistakes: Mistake[],
+function environmentsOf(
+  environment: string | JsonObject | undefined,
+  { files: sent, apart }: { files: Readonly<Record<string, string>>; apart: readonly string[] },
 ): (string | JsonObject)[] {
-  if (from.length > 0) {
-    const named = from.flatMap((name) => {
-      const content = Object.hasOwn(files, name) ? files[name] : undefined;
-      if (content !== undefined) return [content];
-      const message = `names ${name}, which is not among the files that were sent`;
-      mistakes.push({ code: 'InvalidField', path: 'environment_files', message });
-      return [];
-    });
+  if (apart.length > 0) {
     const hooks = hooksOf(environment);
-    return hooks ? [...named, hooks] : named;
+    return [...apart.flatMap((name) => sent[name] ?? []), ...(hooks ? [hooks] : [])];
   }
-  const empty = environment === undefined || (isObject(environment) && Object.keys(environment).length === 0);
-  return empty || environment === '' ? [] : [environment];
+  return environment === undefined || environment === '' || isEmpty(environment) ? [] : [environment];
 }
 
 /** Hooks from `--pre-create` and `--pre-update`. They are in no file: clients add them to the merged environment. */
@@ -237,40 +220,6 @@ function onlyHooks(resources: JsonObject): JsonObject | undefined {
     return inside ? [[name, inside]] : [];
   });
   return kept.length > 0 ? Object.fromEntries(kept) : undefined;
-}
-
-/** Reads the name and the request of a stack to create. */
-export function readNewStack(body: JsonObject): { readonly name: string; readonly wanted: StackRequest } {
-  const name = readStackName(body);
-  if (!absent(body['converge'])) {
-    throw new AnnealError(
-      'InvalidRequest',
-      'converge is only for updates, because a new stack has no resources to compare with reality.',
-    );
-  }
-  const wanted = readStackBody(body);
-  requireTemplate(wanted);
-  return { name, wanted };
-}
-
-/** @throws AnnealError InvalidRequest, worded as Heat's clients expect. */
-function readStackName(body: JsonObject): string {
-  const name = body['stack_name'];
-  if (absent(name) || name === '') throw new AnnealError('InvalidRequest', 'No stack name specified');
-  if (typeof name !== 'string' || !namePattern.test(name)) {
-    throw heatError(
-      'InvalidRequest',
-      'StackValidationFailed',
-      `Invalid stack name ${parameterOf(name)} must contain only alphanumeric or "_-." characters, must start with alpha and must be 255 characters or less.`,
-    );
-  }
-  return name;
-}
-
-const parameterOf = (name: Json): string => (typeof name === 'string' ? name.slice(0, 300) : JSON.stringify(name));
-
-export function requireTemplate({ template }: StackRequest): void {
-  if (template === undefined) throw new AnnealError('InvalidRequest', 'No template specified');
 }
 
 /** Seals all values from the client before they are sent, because only the template shows which of them are secret. */
