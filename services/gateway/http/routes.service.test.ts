@@ -13,7 +13,6 @@ const toMigrate = 'its routes become declarations';
 const exceptions: Readonly<Record<string, string>> = {
   'cfn/describe.ts': 'the form of a refused request says in which type the error is wanted',
   'identity/ec2-signature.ts': 'its request is a signed text and none of the server',
-  'heat/': toMigrate,
   'identity/': toMigrate,
   'ironic/family.ts': 'a version of the API decides which fields a request may have',
 };
