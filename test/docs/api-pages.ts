@@ -155,7 +155,7 @@ const schemaSections = (schemas: Readonly<Record<string, ApiSchema>>): string[] 
 
 function operationSection(title: string, operation: ApiOperation): string {
   const { parameters, requestBody, responses, summary } = operation;
-  const [status, answer] = Object.entries(responses).find(([code]) => Number(code) < 400) ?? [];
+  const [status, answer] = Object.entries(responses).find(([each]) => Number(each) < 400) ?? [];
   const schema = Object.values(answer?.content ?? {})[0]?.schema;
   return [
     `### ${title}`,
