@@ -52,13 +52,13 @@ import { compressAnswers } from './http/compression.ts';
 import { largeAnswer, type LargeAnswer } from './http/large-answer.ts';
 import { readJsonBodies } from './http/body.ts';
 import { serveDocument } from './http/document.ts';
-import { withHead } from './http/head-routes.ts';
 import { refuseAddress, wordErrors, type FamilyWording } from './http/family.ts';
 import { longestPart } from './http/problem.ts';
 import { RequestRates } from './http/request-rates.ts';
 import { route } from './http/route.ts';
 import { serveRoutes } from './http/serve-routes.ts';
 import { traceRequests } from './http/request-traces.ts';
+import { serveRoutes } from './http/serve-routes.ts';
 import { limitBodyTime } from './http/slow-body.ts';
 import { answerUnreadable } from './http/unreadable.ts';
 import { Upgrades } from './http/upgrades.ts';
@@ -350,7 +350,7 @@ function identityFamily(
     version,
     error: keystoneErrorSchema,
   });
-  withHead(scope, () => keystoneRoutes(scope, keystone));
+  serveRoutes(scope, keystoneRoutes(keystone), { hasHead: true });
 }
 
 /** The limits of the queues, each with the setting that changes it. */

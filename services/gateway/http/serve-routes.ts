@@ -9,6 +9,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The declaration of the route, for the OpenAPI document. */
     declared?: RouteFacts;
+    /** True for a HEAD that does what the GET of its address does; Node leaves out the body. */
+    isHeadOfGet?: true;
   }
 }
 
@@ -18,21 +20,28 @@ export interface RouteRules {
   readonly refuse?: Refuse;
   /** True for an API that refuses a query and a body where a route declares none. Others ignore them. */
   readonly isStrict?: boolean;
-  /** True for an API that answers HEAD wherever it answers GET. */
+  /** True for an API that answers HEAD wherever it answers GET: as a HEAD of its own does, otherwise as the GET does. */
   readonly hasHead?: boolean;
 }
 
+const methodsOf = ({ method }: RouteFacts) => [method].flat();
+
 /** Whether a HEAD does what the GET of the route does: not for a stream, which would stay open. */
-const mayHaveHead = ({ method, answer, stream = false }: RouteFacts): boolean =>
-  method === 'GET' && answer !== undefined && stream === false;
+const mayHaveHead = (declared: RouteFacts): boolean =>
+  methodsOf(declared).includes('GET') && (declared.stream ?? false) === false;
 
 /** Registers the routes. */
 export function serveRoutes(scope: FastifyInstance, routes: readonly Route[], options: RouteRules = {}): void {
+  const heads = new Set(routes.filter((each) => methodsOf(each).includes('HEAD')).map(({ path }) => path));
+  const serveIn = (place: FastifyInstance, declared: Route): void => {
+    const hasHead = options.hasHead === true && mayHaveHead(declared) && !heads.has(declared.path);
+    serve(place, declared, { ...options, hasHead });
+  };
   const uploads = routes.filter(({ upload }) => upload === true);
-  for (const each of routes) if (each.upload !== true) serve(scope, each, options);
+  for (const each of routes) if (each.upload !== true) serveIn(scope, each);
   if (uploads.length === 0) return;
   uploadScope(scope, (streams) => {
-    for (const each of uploads) serve(streams, each, options);
+    for (const each of uploads) serveIn(streams, each);
   });
 }
 
@@ -40,11 +49,11 @@ export function serveRoutes(scope: FastifyInstance, routes: readonly Route[], op
 const routerPath = (path: string): string => path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1');
 
 function serve(scope: FastifyInstance, declared: Route, options: RouteRules): void {
-  const { method, path, limit, handle } = declared;
+  const { path, limit, handle } = declared;
   const read = inputReader(declared, options);
   const { public: isPublic, hosts, checksHost, audited, signallers, sensitive, exactNumbers } = declared;
   const plain: RouteOptions = {
-    method: [method].flat(),
+    method: methodsOf(declared),
     url: routerPath(path),
     ...(limit && { bodyLimit: limit.bytes }),
     config: {
@@ -65,7 +74,7 @@ function serve(scope: FastifyInstance, declared: Route, options: RouteRules): vo
     },
   };
   scope.route(plain);
-  if (options.hasHead === true && mayHaveHead(declared))
+  if (options.hasHead === true)
     // The same work and headers as for GET, so that a tag and a length are right; Node sends no body.
     scope.route({ ...plain, method: 'HEAD', config: { ...plain.config, isHeadOfGet: true } });
 }

@@ -50,14 +50,14 @@ export const catalogServices: readonly CatalogService[] = apis.map(({ type, name
 export interface CatalogEndpoint {
   readonly id: string;
   readonly service_id: string;
-  readonly interface: string;
+  readonly interface: 'public' | 'internal' | 'admin';
   readonly url: string;
 }
 
 /** The endpoints with `%(project_id)s` in place of the project. */
 export const catalogEndpoints = ({ base, region }: { base: string; region: string }): CatalogEndpoint[] =>
   apis.flatMap(({ type, path, ofProject }) =>
-    ['public', 'internal', 'admin'].map((side) => ({
+    (['public', 'internal', 'admin'] as const).map((side) => ({
       id: idOf(type, region, side),
       service_id: idOf(type),
       interface: side,

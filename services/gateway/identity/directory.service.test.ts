@@ -259,6 +259,49 @@ describe('the objects of the directory', () => {
     expect([names.sort(), pages]).toEqual([['page-a', 'page-b', 'page-c'], 2]);
   });
 
+  it('of one user are listed in pages, too', async () => {
+    const { user } = await person('pia');
+    const list = async (path: string, kind: string) => {
+      const { status, json } = await gateway.call('GET', path);
+      expect([path, status]).toEqual([path, 200]);
+      return json as unknown as Record<typeof kind, unknown[]> & { links: { self: string; next: string | null } };
+    };
+    for (const name of ['pia-a', 'pia-b']) {
+      const group = await make('group', { name });
+      expect((await gateway.call('PUT', `${v3}/groups/${group.id}/users/${user.id}`)).status).toBe(204);
+    }
+    const first = `${gateway.url}${v3}/users/${user.id}/groups?limit=1`;
+    const page = await list(first, 'groups');
+    expect([page.links.self, page['groups']?.length]).toEqual([first, 1]);
+    const last = await list(page.links.next ?? '', 'groups');
+    expect([last['groups']?.length, last.links.next]).toEqual([1, null]);
+    expect(last['groups']).not.toEqual(page['groups']);
+  });
+
+  it('ask for a token before they read a body', async () => {
+    const { status } = await gateway.call('POST', `${v3}/users`, { user: {} }, { 'x-auth-token': '' });
+    expect(status).toBe(401);
+  });
+
+  it('keep what never changes, and what a client does not name', async () => {
+    const group = await make('group', { name: 'kept', description: 'd', team: 'a' });
+    const change = (fields: object) => gateway.call('PATCH', `${v3}/groups/${group.id}`, { group: fields });
+    for (const fields of [{ id: 'other' }, { domain_id: 'other' }, { domain_id: null }])
+      expect((await change(fields)).status).toBe(400);
+    const { json } = await change({ domain_id: 'default', name: 'renamed', room: 7, constructor: 'c' });
+    expect(json['group']).toMatchObject({ name: 'renamed', description: 'd', team: 'a', room: 7, constructor: 'c' });
+    const domain = await make('domain', { name: 'as-a-project' });
+    const asProject = (fields: object) =>
+      gateway.call('PATCH', `${v3}/projects/${domain.id}`, { project: { is_domain: true, ...fields } });
+    expect((await asProject({ parent_id: group.id })).status).toBe(400);
+    expect((await asProject({ parent_id: null, description: 'd' })).json['project']).toMatchObject({
+      is_domain: true,
+      domain_id: null,
+      description: 'd',
+    });
+    expect((await gateway.call('GET', `${v3}/domains/${domain.id}`)).json['domain']).not.toHaveProperty('is_domain');
+  });
+
   it('show the roles of everyone, also those by groups and implied', async () => {
     const { user, project } = await person('oda', 'manager');
     const of = async (flags: string) => {

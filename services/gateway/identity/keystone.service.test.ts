@@ -159,6 +159,7 @@ describe('a token', () => {
       '/identity/v3/auth/catalog',
       '/identity/v3/users',
       '/identity/v3/users/missing',
+      '/identity/v3/limits/missing',
     ]) {
       const [get, head] = [await gateway.call('GET', path), await gateway.call('HEAD', path)];
       expect([path, head.status, head.text]).toEqual([path, get.status, '']);
@@ -242,6 +243,7 @@ describe('the tags of a project', () => {
     const path = `/identity/v3/projects/${project}/tags/${tag}`;
     const { status, headers } = await gateway.call('PUT', path);
     expect([status, headers.get('location')]).toEqual([201, `${gateway.url}${path}`]);
+    for (const method of ['GET', 'HEAD']) expect((await gateway.call(method, path)).status).toBe(204);
     expect((await gateway.call('DELETE', path)).status).toBe(204);
   });
 });

@@ -1,9 +1,9 @@
 /** The identity API in Keystone v3's form: tokens, users, projects, domains, groups, roles and the catalog. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { baseUrl } from '../http/base-url.ts';
-import { described } from '../http/document.ts';
 import type { FamilyWording } from '../http/family.ts';
+import { route, type Route } from '../http/route.ts';
 import { oidcRoutes } from './oidc/oidc-routes.ts';
 import { accessRuleRoutes } from './routes/access-rule-routes.ts';
 import { applicationCredentialRoutes } from './routes/application-credential-routes.ts';
@@ -53,38 +53,42 @@ export const keystoneWording: FamilyWording = {
   notAllowed: (_request, allow) => wording(405, `This address accepts ${allow.join(', ')}.`),
 };
 
-/** Serves the identity API below the prefix of the scope. */
-export function keystoneRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
-  const entry = z.looseObject({ id: z.string(), status: z.string() });
-  const versions = described(
-    {
-      summary: 'List the versions of this API.',
-      status: 300,
-      answer: z.object({ versions: z.object({ values: z.array(entry) }) }),
-    },
-    { public: true },
-  );
-  const version = described(
-    { summary: 'Show this version of the API.', answer: z.object({ version: entry }) },
-    { public: true },
-  );
-  scope.get('/', versions, (request, reply) => reply.code(300).send({ versions: { values: [versionEntry(request)] } }));
-  scope.get('/v3', version, (request) => ({ version: versionEntry(request) }));
-  authRoutes(scope, options);
-  domainRoutes(scope, options);
-  projectRoutes(scope, options);
-  userRoutes(scope, options);
-  groupRoutes(scope, options);
-  roleRoutes(scope, options);
-  assignmentRoutes(scope, options);
-  applicationCredentialRoutes(scope, options);
-  accessRuleRoutes(scope, options);
-  trustRoutes(scope, options);
-  credentialRoutes(scope, options);
-  catalogRoutes(scope, options);
-  notOfferedRoutes(scope, options);
-  oidcRoutes(scope, options);
-}
+const entry = z.looseObject({ id: z.string(), status: z.string() });
+
+/** The routes of the identity API. */
+export const keystoneRoutes = (options: KeystoneOptions): Route[] => [
+  route({
+    method: 'GET',
+    path: '/',
+    summary: 'List the versions of this API.',
+    public: true,
+    status: 300,
+    answer: z.object({ versions: z.object({ values: z.array(entry) }) }),
+    handle: ({ request }) => ({ versions: { values: [versionEntry(request)] } }),
+  }),
+  route({
+    method: 'GET',
+    path: '/v3',
+    summary: 'Show this version of the API.',
+    public: true,
+    answer: z.object({ version: entry }),
+    handle: ({ request }) => ({ version: versionEntry(request) }),
+  }),
+  ...authRoutes(options),
+  ...domainRoutes(options),
+  ...projectRoutes(options),
+  ...userRoutes(options),
+  ...groupRoutes(options),
+  ...roleRoutes(options),
+  ...assignmentRoutes(options),
+  ...applicationCredentialRoutes(options),
+  ...accessRuleRoutes(options),
+  ...trustRoutes(options),
+  ...credentialRoutes(options),
+  ...catalogRoutes(options),
+  ...notOfferedRoutes(),
+  ...oidcRoutes(options),
+];
 
 function versionEntry(request: FastifyRequest): object {
   return {

@@ -10,20 +10,18 @@
  */
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { baseUrl, queryOf } from '../../http/base-url.ts';
-import { queryValue } from '../../http/body.ts';
-import { parseField } from '../../http/input.ts';
-import { described } from '../../http/document.ts';
+import { route, type Route } from '../../http/route.ts';
 import { accessOfUser, type UserAccess } from '../access.ts';
 import { Attempts } from '../attempts.ts';
 import { userCaller } from '../caller.ts';
 import { AddedCatalogs } from '../catalog.ts';
 import type { UserDocument } from '../directory/documents.ts';
 import { defaultDomain } from '../principals.ts';
-import { tokenBody, tokenSchema } from '../routes/auth-routes.ts';
-import { keystoneId, paramsOf, type KeystoneOptions } from '../routes/shape.ts';
+import { answerWithToken, nocatalogQuery, tokenSchema } from '../routes/auth-routes.ts';
+import { keystoneId, type KeystoneOptions } from '../routes/shape.ts';
 import { projectsOf } from '../routes/user-routes.ts';
 import { cookieOf, setCookie, setSession } from '../session.ts';
 import type { TokenScope } from '../tokens.ts';
@@ -35,61 +33,6 @@ type Options = KeystoneOptions & { readonly oidc: OidcOptions };
 
 const loginCookie = { cookie: 'anneal_oidc', path: '/identity/oidc' } as const;
 const loginMs = 600_000;
-const showsProvider = described(
-  {
-    summary: 'Show the OpenID provider of this server. Needs no token.',
-    answer: z.object({ provider: z.object({ name: z.string() }).nullable() }),
-  },
-  { public: true },
-);
-const beginsLogin = described(
-  {
-    summary: 'Send a browser to the OpenID provider. Needs no token.',
-    query: z.object({ project: z.string().optional() }),
-    status: 303,
-  },
-  { public: true },
-);
-const endsLogin = described(
-  { summary: 'Take a browser back from the OpenID provider. Needs no token.', status: 303 },
-  { public: true, audited: true },
-);
-const beginsDevice = described(
-  {
-    summary: 'Begin the login of a device. Needs no token.',
-    status: 200,
-    answer: z.object({
-      device_code: z.string(),
-      user_code: z.string(),
-      verification_uri: z.string(),
-      verification_uri_complete: z.string().optional(),
-      expires_in: z.number(),
-      interval: z.number(),
-    }),
-  },
-  { public: true },
-);
-const pollSchema = z.strictObject({ device_code: z.string().max(4096), project: z.string().max(255).optional() });
-const endsDevice = described(
-  {
-    summary: 'Ask whether the login of a device has ended. Needs no token.',
-    body: pollSchema,
-    status: 201,
-    answer: z.object({ token: tokenSchema }),
-    also: { 202: z.object({ status: z.string() }) },
-  },
-  { public: true },
-);
-const federates = described(
-  {
-    summary: 'Exchange a token of the OpenID provider for one of this server.',
-    headers: z.object({ Authorization: z.string() }),
-    status: 201,
-    answer: z.object({ token: tokenSchema }),
-  },
-  { public: true, audited: true },
-);
-
 /** The address of the login, sealed in a cookie of the browser that began it. */
 const pendingSchema = z.object({
   purpose: z.literal('oidc login'),
@@ -100,21 +43,27 @@ const pendingSchema = z.object({
   until: z.number(),
 });
 
-/** Serves the logins by the provider; without one, only the answer that there is none. */
-export function oidcRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
+/** The logins by the provider; without one, only the answer that there is none. */
+export function oidcRoutes(options: KeystoneOptions): Route[] {
   const { oidc } = options;
-  scope.get('/oidc', showsProvider, () => ({ provider: oidc ? { name: oidc.name } : null }));
-  if (!oidc) return;
+  const shows = route({
+    method: 'GET',
+    path: '/oidc',
+    summary: 'Show the OpenID provider of this server. Needs no token.',
+    public: true,
+    answer: z.object({ provider: z.object({ name: z.string() }).nullable() }),
+    handle: () => ({ provider: oidc ? { name: oidc.name } : null }),
+  });
+  if (!oidc) return [shows];
   const attempts = new Attempts({
     now: () => options.now().getTime(),
     what: 'Logging in by the OpenID provider',
     free: 10,
     longestWaitMs: 60_000,
   });
-  const catalogs = new AddedCatalogs(options.directory);
-  browserRoutes(scope, { ...options, oidc });
-  deviceRoutes(scope, { ...options, oidc }, { attempts, catalogs });
-  federationRoute(scope, { ...options, oidc }, { attempts, catalogs });
+  const shared = { attempts, catalogs: new AddedCatalogs(options.directory) };
+  const all = { ...options, oidc };
+  return [shows, ...browserRoutes(all), ...deviceRoutes(all, shared), federationRoute(all, shared)];
 }
 
 interface Shared {
@@ -122,37 +71,53 @@ interface Shared {
   readonly catalogs: AddedCatalogs;
 }
 
-function browserRoutes(scope: FastifyInstance, options: Options): void {
+function browserRoutes(options: Options): Route[] {
   const { oidc, secrets, now } = options;
   const callback = (request: FastifyRequest): string => `${baseUrl(request)}/identity/oidc/callback`;
-
-  scope.get('/oidc/login', beginsLogin, async (request, reply) => {
-    const project = queryValue(request, 'project');
-    const { url, checks } = await oidc.provider.begin(callback(request));
-    const until = now().getTime() + loginMs;
-    const pending = { purpose: 'oidc login', ...checks, ...(project !== undefined && { project }), until };
-    const value = Buffer.from(JSON.stringify(secrets.seal(pending))).toString('base64url');
-    setCookie({ request, reply }, { ...loginCookie, value, until, sameSite: 'Lax' });
-    return reply.header('cache-control', 'no-store').redirect(url.href, 303);
-  });
-
-  scope.get('/oidc/callback', endsLogin, async (request, reply) => {
-    // A code is used once, whether or not it helps.
-    const pending = pendingOf(options, request);
-    setCookie({ request, reply }, { ...loginCookie, value: '', until: 0, sameSite: 'Lax' });
-    void reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
-    try {
-      if (!pending) throw new AnnealError('Unauthorized', 'This browser has begun no login in the last 10 minutes.');
-      const address = new URL(`${callback(request)}${queryOf(request)}`);
-      const user = await userOf(options, await oidc.provider.finish(address, pending));
-      const scoped = await projectFor(options, user, pending.project);
-      const { text, document } = await issue(options, { request, user: scoped.access, scope: scoped.scope });
-      setSession({ request, reply }, { token: text, expiresAt: document.expires_at });
-      return await reply.redirect('/', 303);
-    } catch (error) {
-      return await backToLogin(options, reply, { error, begun: pending !== undefined });
-    }
-  });
+  return [
+    route({
+      method: 'GET',
+      path: '/oidc/login',
+      summary: 'Send a browser to the OpenID provider. Needs no token.',
+      public: true,
+      query: z.object({ project: z.string().optional() }),
+      status: 303,
+      handle: async ({ query: { project }, request, reply }) => {
+        const { url, checks } = await oidc.provider.begin(callback(request));
+        const until = now().getTime() + loginMs;
+        const pending = { purpose: 'oidc login', ...checks, ...(project !== undefined && { project }), until };
+        const value = Buffer.from(JSON.stringify(secrets.seal(pending))).toString('base64url');
+        setCookie({ request, reply }, { ...loginCookie, value, until, sameSite: 'Lax' });
+        return reply.header('cache-control', 'no-store').redirect(url.href, 303);
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/oidc/callback',
+      summary: 'Take a browser back from the OpenID provider. Needs no token.',
+      public: true,
+      audited: true,
+      status: 303,
+      handle: async ({ request, reply }) => {
+        // A code is used once, whether or not it helps.
+        const pending = pendingOf(options, request);
+        setCookie({ request, reply }, { ...loginCookie, value: '', until: 0, sameSite: 'Lax' });
+        void reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+        try {
+          if (!pending)
+            throw new AnnealError('Unauthorized', 'This browser has begun no login in the last 10 minutes.');
+          const address = new URL(`${callback(request)}${queryOf(request)}`);
+          const user = await userOf(options, await oidc.provider.finish(address, pending));
+          const scoped = await projectFor(options, user, pending.project);
+          const { text, document } = await issue(options, { request, user: scoped.access, scope: scoped.scope });
+          setSession({ request, reply }, { token: text, expiresAt: document.expires_at });
+          return await reply.redirect('/', 303);
+        } catch (error) {
+          return await backToLogin(options, reply, { error, begun: pending !== undefined });
+        }
+      },
+    }),
+  ];
 }
 
 /** Why a login in a browser ended without a session, for the login page. The details are in the log. */
@@ -180,51 +145,85 @@ function pendingOf({ secrets, now }: Options, request: FastifyRequest): z.infer<
   }
 }
 
-function deviceRoutes(scope: FastifyInstance, options: Options, { attempts, catalogs }: Shared): void {
+function deviceRoutes(options: Options, { attempts, catalogs }: Shared): Route[] {
   const { oidc, region } = options;
   // Each start makes the provider keep a code, so an address has to wait that starts many and finishes none.
   const place = (request: FastifyRequest): string => `${request.ip} device`;
-
-  scope.post('/oidc/device', beginsDevice, async (request, reply) => {
-    attempts.check(place(request));
-    attempts.failed(place(request));
-    const { device_code, user_code, verification_uri, verification_uri_complete, expires_in, interval } =
-      await oidc.provider.beginDevice();
-    return reply.header('cache-control', 'no-store').send({
-      device_code,
-      user_code,
-      verification_uri,
-      ...(verification_uri_complete !== undefined && { verification_uri_complete }),
-      expires_in,
-      interval: interval ?? 5,
-    });
-  });
-
-  scope.post('/oidc/device/token', endsDevice, async (request, reply) => {
-    const { device_code, project } = parseField(pollSchema, request.body ?? {}, 'The device login');
-    const claims = await oidc.provider.finishDevice(device_code);
-    if (!claims) return reply.code(202).send({ status: 'pending' });
-    attempts.succeeded(place(request));
-    const user = await userOf(options, claims);
-    const { access, scope: tokenScope } = await projectFor(options, user, project);
-    const { text, document } = await issue(options, { request, user: access, scope: tokenScope });
-    const token = tokenBody(request, { token: document, access, region, added: await catalogs.read() });
-    return reply.code(201).headers({ 'x-subject-token': text, 'cache-control': 'no-store' }).send({ token });
-  });
+  return [
+    route({
+      method: 'POST',
+      path: '/oidc/device',
+      summary: 'Begin the login of a device. Needs no token.',
+      public: true,
+      answer: z.object({
+        device_code: z.string(),
+        user_code: z.string(),
+        verification_uri: z.string(),
+        verification_uri_complete: z.string().optional(),
+        expires_in: z.number(),
+        interval: z.number(),
+      }),
+      handle: async ({ request, reply }) => {
+        attempts.check(place(request));
+        attempts.failed(place(request));
+        const { device_code, user_code, verification_uri, verification_uri_complete, expires_in, interval } =
+          await oidc.provider.beginDevice();
+        void reply.header('cache-control', 'no-store');
+        return {
+          device_code,
+          user_code,
+          verification_uri,
+          ...(verification_uri_complete !== undefined && { verification_uri_complete }),
+          expires_in,
+          interval: interval ?? 5,
+        };
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/oidc/device/token',
+      summary: 'Ask whether the login of a device has ended. Needs no token.',
+      public: true,
+      query: nocatalogQuery,
+      body: z.strictObject({ device_code: z.string().max(4096), project: z.string().max(255).optional() }),
+      status: 201,
+      answer: z.object({ token: tokenSchema }),
+      also: { 202: z.object({ status: z.string() }) },
+      handle: async ({ query, body: { device_code, project }, request, reply }) => {
+        const claims = await oidc.provider.finishDevice(device_code);
+        if (!claims) {
+          void reply.code(202);
+          return { status: 'pending' };
+        }
+        attempts.succeeded(place(request));
+        const user = await userOf(options, claims);
+        const { access, scope } = await projectFor(options, user, project);
+        const issued = await issue(options, { request, user: access, scope });
+        void reply.header('cache-control', 'no-store');
+        return answerWithToken({ request, reply, query }, { region, catalogs }, { ...issued, access });
+      },
+    }),
+  ];
 }
 
 /** The address of Keystone's federation that the plugins `v3oidc…` of keystoneauth use. */
-function federationRoute(scope: FastifyInstance, options: Options, { attempts, catalogs }: Shared): void {
+function federationRoute(options: Options, { attempts, catalogs }: Shared): Route {
   const { oidc, directory, region } = options;
-  scope.route({
+  return route({
     method: ['GET', 'POST'],
-    url: '/v3/OS-FEDERATION/identity_providers/:provider/protocols/:protocol/auth',
-    ...federates,
-    handler: async (request, reply) => {
-      const { provider, protocol } = paramsOf(request);
+    path: '/v3/OS-FEDERATION/identity_providers/{provider}/protocols/{protocol}/auth',
+    summary: 'Exchange a token of the OpenID provider for one of this server.',
+    public: true,
+    audited: true,
+    query: nocatalogQuery,
+    // Its absence is a 401, which the schema could not answer.
+    headers: z.object({ authorization: z.string().optional() }),
+    status: 201,
+    answer: z.object({ token: tokenSchema }),
+    handle: async ({ params: { provider, protocol }, query, headers, request, reply }) => {
       if (provider !== oidc.name) throw new AnnealError('NotFound', `Could not find Identity Provider: ${provider}.`);
       if (protocol !== 'openid') throw new AnnealError('NotFound', `Could not find federated protocol ${protocol}.`);
-      const [, bearer] = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+      const [, bearer] = /^bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
       if (bearer === undefined || bearer.length > 16_384) {
         throw new AnnealError(
           'Unauthorized',
@@ -234,12 +233,11 @@ function federationRoute(scope: FastifyInstance, options: Options, { attempts, c
       const user = await unlessRepeated(attempts, `${request.ip} bearer`, async () =>
         bearerOf(options, await oidc.provider.claimsOfBearer(bearer)),
       );
-      const tokenScope: TokenScope = { project_id: null };
-      const access = await accessOfUser(directory, user, tokenScope);
+      const scope: TokenScope = { project_id: null };
+      const access = await accessOfUser(directory, user, scope);
       if (!access) throw new AnnealError('Unauthorized', `The user ${user.name} is disabled.`);
-      const { text, document } = await issue(options, { request, user: access, scope: tokenScope });
-      const token = tokenBody(request, { token: document, access, region, added: await catalogs.read() });
-      return reply.code(201).headers({ 'x-subject-token': text, vary: 'X-Auth-Token' }).send({ token });
+      const issued = await issue(options, { request, user: access, scope });
+      return answerWithToken({ request, reply, query }, { region, catalogs }, { ...issued, access });
     },
   });
 }

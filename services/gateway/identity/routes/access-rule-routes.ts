@@ -2,77 +2,75 @@
 import { createHash } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Route } from '../../http/route.ts';
 import type { accessRuleSchema } from '../access-rules.ts';
 import type { Directory } from '../directory/directory.ts';
-import type { AccessRule, UserDocument } from '../directory/documents.ts';
-import { allow, describeKind, linkTo, pageOfList, paramsOf, rowSchema, type IdentityRoutes } from './shape.ts';
-import { userAt } from './user-routes.ts';
+import type { AccessRule } from '../directory/documents.ts';
+import type { PolicyTarget } from '../identity-policy.ts';
+import { kindRoutes } from './kind-routes.ts';
+import { linkTo, rowSchema, type IdentityOptions } from './shape.ts';
 
 type WantedRule = z.infer<typeof accessRuleSchema>;
 
 /** The form of a rule in an application credential. */
 export const ruleForm = ({ id, service, method, path }: AccessRule): JsonObject => ({ id, service, method, path });
 
-const kind = describeKind({
-  kind: 'access_rule',
-  plural: 'access_rules',
-  row: rowSchema({ service: z.string(), method: z.string(), path: z.string() }).meta({ id: 'AccessRule' }),
-  fields: {},
-  filters: ['service', 'method', 'path'],
-});
-
-/** `/v3/users/{user}/access_rules` */
-export const accessRuleRoutes: IdentityRoutes = (scope, options) => {
-  const { accessRules, applicationCredentials } = options.directory;
-  const all = '/v3/users/:user/access_rules';
-  const one = `${all}/:rule`;
-  const rowOf = (request: FastifyRequest, rule: AccessRule & { user_id: string }): JsonObject => ({
-    ...ruleForm(rule),
-    links: linkTo(request, `users/${rule.user_id}/access_rules/${rule.id}`),
-  });
-  const found = async (request: FastifyRequest, user: UserDocument) => {
-    const { rule: id = '' } = paramsOf(request);
-    const rule = await accessRules.find(id);
-    if (rule?.user_id === user.id) return rule;
-    throw new AnnealError('NotFound', `Could not find Access Rule: ${id}.`);
+/** The user of the path, as the target of a rule. @throws AnnealError NotFound */
+export const placeOfUser =
+  ({ users }: Directory) =>
+  async ({ params }: { params: { readonly user: string } }): Promise<PolicyTarget> => {
+    const { id, domain_id } = await users.get(params.user);
+    return { userId: id, domainId: domain_id };
   };
 
-  scope.get(all, kind.lists, async (request) => {
-    const user = await userAt(options, request);
-    allow(request, 'list_application_credentials', { userId: user.id, domainId: user.domain_id });
-    const rows = (await accessRules.list({ user_id: user.id })).map((rule) => rowOf(request, rule));
-    return pageOfList(request, 'access_rules', { rows, filters: ['service', 'method', 'path'] });
-  });
+const absentRule = (id: string): AnnealError => new AnnealError('NotFound', `Could not find Access Rule: ${id}.`);
 
-  scope.get(one, kind.shows, async (request) => {
-    const user = await userAt(options, request);
-    allow(request, 'get_application_credential', { userId: user.id, domainId: user.domain_id });
-    return { access_rule: rowOf(request, await found(request, user)) };
-  });
-
-  scope.delete(one, kind.removes, async (request, reply) => {
-    const user = await userAt(options, request);
-    allow(request, 'delete_application_credential', { userId: user.id, domainId: user.domain_id });
-    const { id } = await found(request, user);
-    const credentials = await applicationCredentials.list({ user_id: user.id });
-    const using = credentials.find(({ access_rules: rules = [] }) => rules.some((rule) => rule.id === id));
-    if (using) {
-      throw new AnnealError(
-        'Forbidden',
-        `Could not delete the access rule ${id}: the application credential ${using.name} uses it.`,
-      );
-    }
-    await accessRules.remove(id);
-    return reply.code(204).send();
+/** `/v3/users/{user}/access_rules` */
+export const accessRuleRoutes = ({ directory }: IdentityOptions): Route[] => {
+  const { accessRules, applicationCredentials } = directory;
+  return kindRoutes({
+    kind: 'access_rule',
+    plural: 'access_rules',
+    path: '/v3/users/{user}/access_rules/{rule}',
+    row: rowSchema({ service: z.string(), method: z.string(), path: z.string() }).meta({ id: 'AccessRule' }),
+    form: (request, rule) => ({
+      ...ruleForm(rule),
+      links: linkTo(request, `users/${rule.user_id}/access_rules/${rule.id}`),
+    }),
+    fields: {},
+    filters: ['service', 'method', 'path'],
+    records: accessRules,
+    rules: {
+      list: 'list_application_credentials',
+      get: 'get_application_credential',
+      delete: 'delete_application_credential',
+    },
+    place: placeOfUser(directory),
+    list: ({ params }) => accessRules.list({ user_id: params.user }),
+    async find({ params }) {
+      const rule = await accessRules.find(params.rule);
+      if (rule?.user_id === params.user) return rule;
+      throw absentRule(params.rule);
+    },
+    async remove({ id, user_id }) {
+      const credentials = await applicationCredentials.list({ user_id });
+      const using = credentials.find(({ access_rules: rules = [] }) => rules.some((rule) => rule.id === id));
+      if (using) {
+        throw new AnnealError(
+          'Forbidden',
+          `Could not delete the access rule ${id}: the application credential ${using.name} uses it.`,
+        );
+      }
+      await accessRules.remove(id);
+    },
   });
 };
 
 /** The rules that a new application credential names, stored for its user. @throws AnnealError NotFound for an unknown id */
 export async function storedRules(
   { accessRules }: Directory,
-  user: UserDocument,
+  user_id: string,
   wanted: readonly WantedRule[],
 ): Promise<AccessRule[]> {
   const rules: AccessRule[] = [];
@@ -82,17 +80,17 @@ export async function storedRules(
       'id' in each
         ? each.id
         : createHash('sha256')
-            .update(JSON.stringify([user.id, each.service, each.method, each.path]))
+            .update(JSON.stringify([user_id, each.service, each.method, each.path]))
             .digest('hex')
             .slice(0, 32);
     const known = await accessRules.find(id);
     if ('id' in each) {
-      if (known?.user_id !== user.id) throw new AnnealError('NotFound', `Could not find Access Rule: ${id}.`);
+      if (known?.user_id !== user_id) throw absentRule(id);
       rules.push(known);
       continue;
     }
     const { service, method, path } = each;
-    rules.push(known ?? (await accessRules.insert({ id, user_id: user.id, service, method, path }, 'it exists')));
+    rules.push(known ?? (await accessRules.insert({ id, user_id, service, method, path }, 'it exists')));
   }
   return rules.map(({ id, service, method, path }) => ({ id, service, method, path }));
 }

@@ -4,27 +4,15 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { ApplicationCredentialDocument, UserDocument } from '../directory/documents.ts';
+import type { Route } from '../../http/route.ts';
+import type { UserAccess } from '../access.ts';
 import { accessRuleSchema } from '../access-rules.ts';
+import type { ApplicationCredentialDocument } from '../directory/documents.ts';
 import { notAuthorized } from '../identity-policy.ts';
-import { ruleForm, storedRules } from './access-rule-routes.ts';
+import { placeOfUser, ruleForm, storedRules } from './access-rule-routes.ts';
+import { kindRoutes } from './kind-routes.ts';
 import { roleRow } from './role-routes.ts';
-import { userAt } from './user-routes.ts';
-import {
-  accessOf,
-  allow,
-  describeKind,
-  keystoneId,
-  linkTo,
-  pageOfList,
-  nameField,
-  paramsOf,
-  readObject,
-  rowSchema,
-  textField,
-  type IdentityOptions,
-  type IdentityRoutes,
-} from './shape.ts';
+import { accessOf, keystoneId, linkTo, nameField, rowSchema, textField, type IdentityOptions } from './shape.ts';
 
 const fields = {
   name: nameField(255),
@@ -36,103 +24,96 @@ const fields = {
   access_rules: z.array(accessRuleSchema).max(100).nullable().optional(),
 };
 
-const kind = describeKind({
-  kind: 'application_credential',
-  plural: 'application_credentials',
-  row: rowSchema({
-    name: z.string(),
-    description: z.string().nullable(),
-    user_id: z.string(),
-    project_id: z.string(),
-    expires_at: z.string().nullable(),
-    unrestricted: z.boolean(),
-    roles: z.array(z.looseObject({ id: z.string(), name: z.string() })),
-    secret: z.string().optional().meta({ description: 'Only in the answer to the request that created it.' }),
-  }).meta({ id: 'ApplicationCredential' }),
-  fields,
-  filters: ['name'],
-});
+const credentialSchema = rowSchema({
+  name: z.string(),
+  description: z.string().nullable(),
+  user_id: z.string(),
+  project_id: z.string(),
+  expires_at: z.string().nullable(),
+  unrestricted: z.boolean(),
+  roles: z.array(z.looseObject({ id: z.string(), name: z.string() })),
+  secret: z.string().optional().meta({ description: 'Only in the answer to the request that created it.' }),
+}).meta({ id: 'ApplicationCredential' });
+
+/** A credential, with its secret in clear text when it was just created. */
+type Shown = ApplicationCredentialDocument & { readonly clear?: string };
+const path = '/v3/users/{user}/application_credentials/{credential}';
 
 /** `/v3/users/{user}/application_credentials` */
-export const applicationCredentialRoutes: IdentityRoutes = (scope, options) => {
-  const { applicationCredentials, passwords } = options.directory;
-  const list = '/v3/users/:user/application_credentials';
-  const one = `${list}/:credential`;
-
-  const credentialAt = async (request: FastifyRequest, user: UserDocument) => {
-    const { credential = '' } = paramsOf(request);
-    const found = await applicationCredentials.find(credential);
-    if (!found || found.user_id !== user.id) {
+export const applicationCredentialRoutes = (options: IdentityOptions): Route[] => {
+  const { directory } = options;
+  const { applicationCredentials } = directory;
+  return kindRoutes<typeof path, Shown, typeof fields>({
+    kind: 'application_credential',
+    plural: 'application_credentials',
+    path,
+    row: credentialSchema,
+    form: (request, credential) => credentialRow(options, request, credential),
+    fields,
+    filters: ['name'],
+    records: applicationCredentials,
+    rules: {
+      list: 'list_application_credentials',
+      create: 'create_application_credential',
+      get: 'get_application_credential',
+      delete: 'delete_application_credential',
+    },
+    place: placeOfUser(directory),
+    list: ({ params }) => applicationCredentials.list({ user_id: params.user }),
+    async find({ params: { user, credential } }) {
+      const found = await applicationCredentials.find(credential);
+      if (found?.user_id === user) return found;
       throw new AnnealError('NotFound', `Could not find Application Credential: ${credential}.`);
-    }
-    return found;
-  };
-
-  scope.get(list, kind.lists, async (request) => {
-    const user = await userAt(options, request);
-    allow(request, 'list_application_credentials', { userId: user.id, domainId: user.domain_id });
-    const found = await applicationCredentials.list({ user_id: user.id });
-    const rows = await Promise.all(found.map((each) => credentialRow(options, request, each)));
-    return pageOfList(request, 'application_credentials', { rows, filters: ['name'] });
-  });
-
-  scope.post(list, kind.creates, async (request, reply) => {
-    const user = await userAt(options, request);
-    allow(request, 'create_application_credential', { userId: user.id });
-    const { project, roles, applicationCredential: used, trust } = accessOf(request);
-    refuseRestricted(used);
-    if (trust) throw notAuthorized('Delegated tokens cannot manage application credentials.');
-    if (!project) {
-      throw new AnnealError('InvalidRequest', 'An application credential needs a token with a project as its scope.');
-    }
-    const { known } = readObject(request, 'application_credential', fields);
-    const wanted = (known.roles ?? roles).map(({ id, name }) =>
-      roles.find((role) => role.id === id || role.name === name),
-    );
-    if (wanted.includes(undefined)) {
-      throw new AnnealError(
-        'InvalidRequest',
-        'Invalid application credential: Cannot create an application credential with unassigned role',
-      );
-    }
-    // A program must not give another one more than it may do itself.
-    const rules =
-      used?.access_rules ??
-      (known.access_rules?.length ? await storedRules(options.directory, user, known.access_rules) : undefined);
-    const secret = known.secret ?? newCredential(64);
-    const credential = await applicationCredentials.insert(
-      {
-        id: keystoneId(options.newId),
-        user_id: user.id,
-        name: known.name,
-        description: known.description ?? null,
-        project_id: project.id,
-        roles: wanted.flatMap((role) => role?.id ?? []),
-        secret: await passwords.hash(secret),
-        expires_at: expiryOf(known.expires_at ?? null, options.now()),
-        unrestricted: known.unrestricted === true,
-        ...(rules && { access_rules: rules }),
-      },
-      `Duplicate entry found with name ${known.name}.`,
-    );
-    const row = await credentialRow(options, request, credential);
-    return reply.code(201).send({ application_credential: { ...row, secret } });
-  });
-
-  scope.get(one, kind.shows, async (request) => {
-    const user = await userAt(options, request);
-    allow(request, 'get_application_credential', { userId: user.id, domainId: user.domain_id });
-    return { application_credential: await credentialRow(options, request, await credentialAt(request, user)) };
-  });
-
-  scope.delete(one, kind.removes, async (request, reply) => {
-    const user = await userAt(options, request);
-    allow(request, 'delete_application_credential', { userId: user.id, domainId: user.domain_id });
-    refuseRestricted(accessOf(request).applicationCredential);
-    await applicationCredentials.remove((await credentialAt(request, user)).id);
-    return reply.code(204).send();
+    },
+    create: (given, { params, request }) =>
+      createCredential(options, accessOf(request), { ...given, user: params.user }),
+    async remove({ id }, { request }) {
+      refuseRestricted(accessOf(request).applicationCredential);
+      await applicationCredentials.remove(id);
+    },
   });
 };
+
+async function createCredential(
+  { directory, newId, now }: IdentityOptions,
+  { project, roles: held, applicationCredential: used, trust }: UserAccess,
+  { user, ...wanted }: z.output<z.ZodObject<typeof fields>> & { user: string },
+): Promise<Shown> {
+  refuseRestricted(used);
+  if (trust) throw notAuthorized('Delegated tokens cannot manage application credentials.');
+  if (!project) {
+    throw new AnnealError('InvalidRequest', 'An application credential needs a token with a project as its scope.');
+  }
+  const roles = (wanted.roles ?? held).map(({ id, name }) => {
+    const role = held.find((each) => each.id === id || each.name === name);
+    if (role) return role.id;
+    throw new AnnealError(
+      'InvalidRequest',
+      'Invalid application credential: Cannot create an application credential with unassigned role',
+    );
+  });
+  // A program must not give another one more than it may do itself.
+  const rules =
+    used?.access_rules ??
+    (wanted.access_rules?.length ? await storedRules(directory, user, wanted.access_rules) : undefined);
+  const clear = wanted.secret ?? newCredential(64);
+  const credential = await directory.applicationCredentials.insert(
+    {
+      id: keystoneId(newId),
+      user_id: user,
+      name: wanted.name,
+      description: wanted.description ?? null,
+      project_id: project.id,
+      roles,
+      secret: await directory.passwords.hash(clear),
+      expires_at: expiryOf(wanted.expires_at ?? null, now()),
+      unrestricted: wanted.unrestricted === true,
+      ...(rules && { access_rules: rules }),
+    },
+    `Duplicate entry found with name ${wanted.name}.`,
+  );
+  return { ...credential, clear };
+}
 
 /** A program that got a credential must not be able to make others. */
 function refuseRestricted(used: ApplicationCredentialDocument | undefined): void {
@@ -156,9 +137,9 @@ export function expiryOf(text: string | null, now: Date): string | null {
 async function credentialRow(
   { directory }: IdentityOptions,
   request: FastifyRequest,
-  credential: ApplicationCredentialDocument,
+  credential: Shown,
 ): Promise<JsonObject> {
-  const { id, name, description, user_id, project_id, expires_at, unrestricted } = credential;
+  const { id, name, description, user_id, project_id, expires_at, unrestricted, clear } = credential;
   const roles = (await directory.roles.findMany(credential.roles)).map((role) => {
     const { links: _, ...row } = roleRow(request, role);
     return row;
@@ -176,5 +157,6 @@ async function credentialRow(
     roles,
     ...(credential.access_rules && { access_rules: credential.access_rules.map(ruleForm) }),
     links: linkTo(request, `application_credentials/${id}`),
+    ...(clear !== undefined && { secret: clear }),
   };
 }

@@ -39,6 +39,13 @@ it('an EC2 key is listed with its secret, logs its user in by a signed request, 
   const key = await newKey();
   const { json } = await gateway.call('GET', keys);
   expect(json['credentials']).toMatchObject([{ ...key, tenant_id: project, user_id: adminUser.id }]);
+  const second = await newKey();
+  const page = await gateway.call('GET', `${keys}?limit=1`);
+  const { next } = page.json['links'] as unknown as { next: string };
+  const pages = [page, await gateway.call('GET', next)].flatMap(
+    ({ json: each }) => each['credentials'] as unknown as Key[],
+  );
+  expect(pages.map(({ access }) => access).sort()).toEqual([key.access, second.access].sort());
   const issued = await gateway.call('POST', `${v3}/ec2tokens`, signed(key));
   expect([issued.status, issued.json]).toMatchObject([
     200,

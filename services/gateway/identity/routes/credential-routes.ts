@@ -6,30 +6,17 @@ import { createHash, randomBytes } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import { jsonIn } from '@anneal/contracts/plain-json.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { parseField } from '../../http/input.ts';
-import { described } from '../../http/document.ts';
-import { ec2Signature } from '../ec2-signature.ts';
+import { route, type Route } from '../../http/route.ts';
 import { accessOfUser, rolesIn, scopeOfProject, type UserAccess } from '../access.ts';
 import { AddedCatalogs } from '../catalog.ts';
 import type { StoredCredentialDocument } from '../directory/documents.ts';
+import { ec2Signature } from '../ec2-signature.ts';
 import { mayUse, notAuthorized } from '../identity-policy.ts';
-import { tokenBody, tokenSchema } from './auth-routes.ts';
-import {
-  accessOf,
-  allow,
-  describeKind,
-  keystoneId,
-  linkTo,
-  listDescription,
-  pageOfList,
-  paramsOf,
-  readObject,
-  rowSchema,
-  selfLink,
-  type KeystoneOptions,
-} from './shape.ts';
+import { answerWithToken, nocatalogQuery, tokenSchema } from './auth-routes.ts';
+import { kindRoutes } from './kind-routes.ts';
+import { accessOf, allow, keystoneId, linkTo, rowSchema, selfLink, type KeystoneOptions } from './shape.ts';
 
 const fields = {
   type: z.string().min(1).max(255),
@@ -37,18 +24,13 @@ const fields = {
   user_id: z.string().optional(),
   project_id: z.string().nullable().optional(),
 };
-const changes = { blob: fields.blob.optional() };
 
-const kind = describeKind({
-  kind: 'credential',
-  plural: 'credentials',
-  row: rowSchema({ type: z.string(), user_id: z.string(), project_id: z.string().nullable(), blob: z.string() }).meta({
-    id: 'Credential',
-  }),
-  fields,
-  changes,
-  filters: ['user_id', 'type'],
-});
+const credentialSchema = rowSchema({
+  type: z.string(),
+  user_id: z.string(),
+  project_id: z.string().nullable(),
+  blob: z.string(),
+}).meta({ id: 'Credential' });
 const ec2KeySchema = z
   .object({
     user_id: z.string(),
@@ -59,8 +41,6 @@ const ec2KeySchema = z
     links: selfLink,
   })
   .meta({ id: 'Ec2Key' });
-const oneEc2Key = z.object({ credential: ec2KeySchema });
-const wantedKey = z.object({ tenant_id: z.string() });
 
 interface Ec2Key {
   readonly access: string;
@@ -81,11 +61,11 @@ function ec2KeyOf(blob: string): Ec2Key {
 }
 
 /** `/v3/credentials`, `/v3/users/{user}/credentials/OS-EC2`, `/v3/ec2tokens` */
-export function credentialRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
-  generalRoutes(scope, options);
-  ec2Routes(scope, options);
-  ec2Login(scope, options);
-}
+export const credentialRoutes = (options: KeystoneOptions): Route[] => [
+  ...generalRoutes(options),
+  ...ec2Routes(options),
+  ec2Login(options),
+];
 
 /** A program that acts for a user must not read the user's secrets. */
 function refuseDelegated(request: FastifyRequest): void {
@@ -121,138 +101,125 @@ export async function ec2Key(credentials: Credentials, accessKey: string): Promi
   };
 }
 
-function generalRoutes(scope: FastifyInstance, options: KeystoneOptions): void {
+function generalRoutes(options: KeystoneOptions): Route[] {
   const { directory, secrets, newId } = options;
   const { credentials, users, projects } = directory;
-  const rowOf = (request: FastifyRequest, found: StoredCredentialDocument): JsonObject => {
-    const { id, type, user_id, project_id } = found;
-    return { id, type, user_id, project_id, blob: textOf(options, found), links: linkTo(request, `credentials/${id}`) };
-  };
-  /** As in Keystone, an unknown id is 403 for a user who may read only own ones. */
-  const found = async (request: FastifyRequest, rule: 'get_credential' | 'change_credential') => {
-    refuseDelegated(request);
-    const { id = '' } = paramsOf(request);
-    const credential = await credentials.find(id);
-    allow(request, rule, { userId: credential?.user_id });
-    if (!credential) throw credentials.absent(id);
-    return credential;
-  };
-
-  scope.get('/v3/credentials', kind.lists, async (request) => {
-    refuseDelegated(request);
-    const access = accessOf(request);
-    const where = mayUse('list_credentials', access, {}) ? {} : { user_id: access.user.id };
-    const rows = (await credentials.list(where)).map((row) => rowOf(request, row));
-    return pageOfList(request, 'credentials', { rows, filters: ['user_id', 'type'] });
-  });
-
-  scope.post('/v3/credentials', kind.creates, async (request, reply) => {
-    refuseDelegated(request);
-    const { known } = readObject(request, 'credential', fields);
-    const { type, blob, user_id = accessOf(request).user.id, project_id = null } = known;
-    allow(request, 'change_credential', { userId: user_id });
-    await users.get(user_id);
-    if (project_id !== null) await projects.get(project_id);
-    else if (type === 'ec2')
-      throw new AnnealError('InvalidRequest', 'project_id is required for a credential of type ec2.');
-    const access_hash = type === 'ec2' ? hashOf(ec2KeyOf(blob).access) : '';
-    const id = access_hash === '' ? keystoneId(newId) : access_hash;
-    const draft = { id, type, user_id, project_id, blob: secrets.seal(blob), access_hash };
-    const made = await credentials.insert(draft, 'Duplicate entry found with this access key.');
-    return reply.code(201).send({ credential: rowOf(request, made) });
-  });
-
-  scope.get('/v3/credentials/:id', kind.shows, async (request) => ({
-    credential: rowOf(request, await found(request, 'get_credential')),
-  }));
-
-  scope.patch('/v3/credentials/:id', kind.updates, async (request) => {
-    const present = await found(request, 'change_credential');
-    const { known, extra } = readObject(request, 'credential', changes);
-    const given = Object.entries(extra).find(
-      ([name, value]) => value !== present[name as keyof StoredCredentialDocument],
-    );
-    if (given)
-      throw new AnnealError('InvalidRequest', `Cannot change ${given[0]}: only the blob of a credential changes.`);
-    const { blob = textOf(options, present) } = known;
-    const access_hash = present.type === 'ec2' ? hashOf(ec2KeyOf(blob).access) : '';
-    const changed = await credentials.update(present.id, (each) => ({
-      ...each,
-      blob: secrets.seal(blob),
-      access_hash,
-    }));
-    return { credential: rowOf(request, changed) };
-  });
-
-  scope.delete('/v3/credentials/:id', kind.removes, async (request, reply) => {
-    await credentials.remove((await found(request, 'change_credential')).id);
-    return reply.code(204).send();
+  const hashIn = (type: string, blob: string): string => (type === 'ec2' ? hashOf(ec2KeyOf(blob).access) : '');
+  return kindRoutes({
+    kind: 'credential',
+    plural: 'credentials',
+    path: '/v3/credentials/{id}',
+    row: credentialSchema,
+    form(request, found) {
+      const { id, type, user_id, project_id } = found;
+      const links = linkTo(request, `credentials/${id}`);
+      return { id, type, user_id, project_id, blob: textOf(options, found), links };
+    },
+    fields,
+    filters: ['user_id', 'type'],
+    records: credentials,
+    list({ request }) {
+      refuseDelegated(request);
+      const access = accessOf(request);
+      return credentials.list(mayUse('list_credentials', access, {}) ? {} : { user_id: access.user.id });
+    },
+    /** As in Keystone, an unknown id is 403 for a user who may read only own ones. */
+    async find({ params: { id }, request }, action) {
+      refuseDelegated(request);
+      const credential = await credentials.find(id);
+      const rule = action === 'get' ? 'get_credential' : 'change_credential';
+      allow(request, rule, { userId: credential?.user_id });
+      if (!credential) throw credentials.absent(id);
+      return credential;
+    },
+    async create({ type, blob, user_id: wanted, project_id = null }, { request }) {
+      refuseDelegated(request);
+      const user_id = wanted ?? accessOf(request).user.id;
+      allow(request, 'change_credential', { userId: user_id });
+      await users.get(user_id);
+      if (project_id !== null) await projects.get(project_id);
+      else if (type === 'ec2')
+        throw new AnnealError('InvalidRequest', 'project_id is required for a credential of type ec2.');
+      const access_hash = hashIn(type, blob);
+      const draft = { id: access_hash || keystoneId(newId), type, user_id, project_id, access_hash };
+      return credentials.insert({ ...draft, blob: secrets.seal(blob) }, takenKey);
+    },
+    change({ blob: wanted, extra, ...given }, present) {
+      const other = Object.entries({ ...given, ...extra }).find(
+        ([name, value]) => value !== present[name as keyof StoredCredentialDocument],
+      );
+      if (other)
+        throw new AnnealError('InvalidRequest', `Cannot change ${other[0]}: only the blob of a credential changes.`);
+      const blob = wanted ?? textOf(options, present);
+      const access_hash = hashIn(present.type, blob);
+      return credentials.update(present.id, (each) => ({ ...each, blob: secrets.seal(blob), access_hash }));
+    },
   });
 }
 
-function ec2Routes(scope: FastifyInstance, options: KeystoneOptions): void {
+const takenKey = 'Duplicate entry found with this access key.';
+
+function ec2Routes(options: KeystoneOptions): Route[] {
   const { directory, secrets } = options;
   const { credentials, users, projects } = directory;
-  const all = '/v3/users/:user/credentials/OS-EC2';
-  const rowOf = (request: FastifyRequest, found: StoredCredentialDocument): JsonObject => {
-    const { access, secret } = ec2KeyOf(textOf(options, found));
-    const { user_id, project_id } = found;
+  const all = '/v3/users/{user}/credentials/OS-EC2';
+  const form = (request: FastifyRequest, key: StoredCredentialDocument): JsonObject => {
+    const { access, secret } = ec2KeyOf(textOf(options, key));
+    const { user_id, project_id } = key;
     const links = linkTo(request, `users/${user_id}/credentials/OS-EC2/${access}`);
     return { user_id, tenant_id: project_id, access, secret, trust_id: null, links };
   };
-  const userFor = async (request: FastifyRequest, rule: 'get_credential' | 'change_credential') => {
-    const { user = '' } = paramsOf(request);
-    allow(request, rule, { userId: user });
+  const place = ({ params, request }: { params: { readonly user: string }; request: FastifyRequest }) => {
     refuseDelegated(request);
-    return users.get(user);
+    return { userId: params.user };
   };
-  const found = async (request: FastifyRequest, rule: 'get_credential' | 'change_credential') => {
-    const user = await userFor(request, rule);
-    const { access = '' } = paramsOf(request);
-    const key = (await credentials.list({ access_hash: hashOf(access) })).find(({ user_id }) => user_id === user.id);
-    if (!key) throw credentials.absent(access);
-    return key;
-  };
-
-  const listsKeys = described({
-    summary: 'List the EC2 keys of a user.',
-    ...listDescription('credentials', ec2KeySchema, []),
-  });
-  scope.get(all, listsKeys, async (request) => {
-    const user = await userFor(request, 'get_credential');
-    const keys = (await credentials.list({ user_id: user.id })).filter(({ type }) => type === 'ec2');
-    return pageOfList(request, 'credentials', { rows: keys.map((key) => rowOf(request, key)), filters: [] });
-  });
-
-  const createsKey = described({
-    summary: 'Create an EC2 key of a user in a project.',
-    body: wantedKey,
-    status: 201,
-    answer: oneEc2Key,
-  });
-  scope.post(all, createsKey, async (request, reply) => {
-    const user = await userFor(request, 'change_credential');
-    const { tenant_id } = parseField(wantedKey, request.body ?? {}, 'The EC2 key');
-    const project = await projects.get(tenant_id);
-    if ((await rolesIn(directory, user, await scopeOfProject(directory, project))).length === 0) {
-      throw projects.absent(tenant_id);
-    }
-    const access = randomBytes(16).toString('hex');
-    const blob = secrets.seal(JSON.stringify({ access, secret: randomBytes(16).toString('hex') }));
-    const access_hash = hashOf(access);
-    const draft = { id: access_hash, type: 'ec2', user_id: user.id, project_id: project.id, blob, access_hash };
-    const made = await credentials.insert(draft, 'Duplicate entry found with this access key.');
-    return reply.code(201).send({ credential: rowOf(request, made) });
-  });
-
-  scope.get(`${all}/:access`, described({ summary: 'Show an EC2 key.', answer: oneEc2Key }), async (request) => ({
-    credential: rowOf(request, await found(request, 'get_credential')),
-  }));
-
-  scope.delete(`${all}/:access`, described({ summary: 'Delete an EC2 key.' }), async (request, reply) => {
-    await credentials.remove((await found(request, 'change_credential')).id);
-    return reply.code(204).send();
-  });
+  return [
+    ...kindRoutes({
+      kind: 'credential',
+      title: 'EC2 key',
+      summary: 'List the EC2 keys of a user.',
+      plural: 'credentials',
+      path: `${all}/{access}`,
+      row: ec2KeySchema,
+      form,
+      fields: {},
+      marker: 'access',
+      records: credentials,
+      rules: { list: 'get_credential', get: 'get_credential', delete: 'change_credential' },
+      place,
+      async list({ params }) {
+        const { id } = await users.get(params.user);
+        return (await credentials.list({ user_id: id })).filter(({ type }) => type === 'ec2');
+      },
+      async find({ params: { user, access } }) {
+        const { id } = await users.get(user);
+        const key = (await credentials.list({ access_hash: hashOf(access) })).find(({ user_id }) => user_id === id);
+        if (!key) throw credentials.absent(access);
+        return key;
+      },
+    }),
+    route({
+      method: 'POST',
+      path: all,
+      summary: 'Create an EC2 key of a user in a project.',
+      body: z.object({ tenant_id: z.string() }),
+      status: 201,
+      answer: z.object({ credential: ec2KeySchema }),
+      handle: async ({ params, body: { tenant_id }, request }) => {
+        allow(request, 'change_credential', place({ params, request }));
+        const user = await users.get(params.user);
+        const project = await projects.get(tenant_id);
+        if ((await rolesIn(directory, user, await scopeOfProject(directory, project))).length === 0) {
+          throw projects.absent(tenant_id);
+        }
+        const access = randomBytes(16).toString('hex');
+        const blob = secrets.seal(JSON.stringify({ access, secret: randomBytes(16).toString('hex') }));
+        const access_hash = hashOf(access);
+        const draft = { id: access_hash, type: 'ec2', user_id: user.id, project_id: project.id, blob, access_hash };
+        return { credential: form(request, await credentials.insert(draft, takenKey)) };
+      },
+    }),
+  ];
 }
 
 const signedSchema = z.object({
@@ -265,48 +232,57 @@ const signedSchema = z.object({
   headers: z.record(z.string(), z.string()).default({}),
   body_hash: z.string().optional(),
 });
+type Signed = z.output<typeof signedSchema>;
 const loginSchema = z
   .object({ ec2Credentials: signedSchema.optional(), credentials: signedSchema.optional() })
-  .transform(({ ec2Credentials, credentials }) => ec2Credentials ?? credentials);
+  .transform(({ ec2Credentials, credentials }, context) => {
+    const signed = ec2Credentials ?? credentials;
+    if (signed) return signed;
+    context.addIssue({ code: 'custom', message: 'The signed request is missing: {"ec2Credentials": {…}}.' });
+    return z.NEVER;
+  });
 
 /** A service asks for the token of the user whose EC2 key signed a request. */
-function ec2Login(scope: FastifyInstance, options: KeystoneOptions): void {
+function ec2Login(options: KeystoneOptions): Route {
   const { directory, tokens, region } = options;
   const catalogs = new AddedCatalogs(directory);
-  const logsIn = described({
+  return route({
+    method: 'POST',
+    path: '/v3/ec2tokens',
     summary: 'Exchange a request that an EC2 key signed for a token, for services.',
-    body: z.object({ ec2Credentials: signedSchema.optional(), credentials: signedSchema.optional() }),
+    query: nocatalogQuery,
+    body: loginSchema,
     answer: z.object({ token: tokenSchema }),
+    handle: async ({ query, body: signed, request, reply }) => {
+      if (!accessOf(request).roles.some(({ name }) => name === 'service')) allow(request, 'ec2tokens_validate');
+      const key = await ec2Key(options, signed.access);
+      if (!key) throw new AnnealError('NotFound', 'EC2 access key not found.');
+      const access = await key.access();
+      const signature = signatureOf(signed);
+      if (signature?.accessKey !== signed.access || !signature.isOf(key.secret) || !access) {
+        throw new AnnealError('Unauthorized', 'EC2 signature not supplied or wrong.');
+      }
+      const issued = { userId: access.user.id, scope: { project_id: key.projectId }, methods: ['ec2credential'] };
+      const token = { ...(await tokens.issue(issued)), access };
+      return answerWithToken({ request, reply, query }, { region, catalogs }, token);
+    },
   });
-  scope.post('/v3/ec2tokens', logsIn, async (request, reply) => {
-    if (!accessOf(request).roles.some(({ name }) => name === 'service')) allow(request, 'ec2tokens_validate');
-    const signed = parseField(loginSchema, request.body ?? {}, 'The signed request');
-    if (!signed) throw new AnnealError('InvalidRequest', 'The signed request is missing: {"ec2Credentials": {…}}.');
-    const key = await ec2Key(options, signed.access);
-    if (!key) throw new AnnealError('NotFound', 'EC2 access key not found.');
-    const pairs = Object.entries(signed.params);
-    const { signature: given = '' } = signed;
-    const headers = Object.fromEntries(
-      Object.entries(signed.headers).map(([name, value]) => [name.toLowerCase(), value]),
-    );
-    const signature = ec2Signature({
-      method: signed.verb,
-      host: signed.host,
-      path: signed.path,
-      // Version 4 has its signature in a header.
-      query: 'authorization' in headers || 'Signature' in signed.params ? pairs : [...pairs, ['Signature', given]],
-      form: [],
-      headers,
-      body: new Uint8Array(),
-      bodyHash: signed.body_hash,
-    });
-    const access = await key.access();
-    if (signature?.accessKey !== signed.access || !signature.isOf(key.secret) || !access) {
-      throw new AnnealError('Unauthorized', 'EC2 signature not supplied or wrong.');
-    }
-    const issued = { userId: access.user.id, scope: { project_id: key.projectId }, methods: ['ec2credential'] };
-    const { text, document } = await tokens.issue(issued);
-    const token = tokenBody(request, { token: document, access, region, added: await catalogs.read() });
-    return reply.code(200).headers({ 'x-subject-token': text, vary: 'X-Auth-Token' }).send({ token });
+}
+
+function signatureOf({ verb, host, path, params, signature = '', body_hash: bodyHash, ...signed }: Signed) {
+  const pairs = Object.entries(params);
+  const headers = Object.fromEntries(
+    Object.entries(signed.headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  return ec2Signature({
+    method: verb,
+    host,
+    path,
+    // Version 4 has its signature in a header.
+    query: 'authorization' in headers || 'Signature' in params ? pairs : [...pairs, ['Signature', signature]],
+    form: [],
+    headers,
+    body: new Uint8Array(),
+    bodyHash,
   });
 }

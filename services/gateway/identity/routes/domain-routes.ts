@@ -3,26 +3,22 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Route } from '../../http/route.ts';
 import type { DomainDocument } from '../directory/documents.ts';
 import { defaultDomain } from '../principals.ts';
+import { kindRoutes, patch } from './kind-routes.ts';
 import { removeDomain } from './removal.ts';
 import {
   accessOf,
   allow,
-  describeKind,
   keystoneId,
-  pageOfList,
   nameField,
-  ownDomain,
-  paramsOf,
-  readObject,
-  rowSchema,
-  refuseChange,
   objectForm,
+  ownDomain,
+  rowSchema,
   tagsField,
   textField,
   type IdentityOptions,
-  type IdentityRoutes,
 } from './shape.ts';
 
 const fields = {
@@ -31,7 +27,6 @@ const fields = {
   enabled: z.boolean().optional(),
   tags: tagsField.optional(),
 };
-const changes = { ...fields, name: fields.name.optional() };
 
 export const domainSchema = rowSchema({
   name: z.string(),
@@ -40,14 +35,6 @@ export const domainSchema = rowSchema({
   tags: z.array(z.string()).optional(),
   options: z.looseObject({}).optional(),
 }).meta({ id: 'Domain' });
-const described = describeKind({
-  kind: 'domain',
-  plural: 'domains',
-  row: domainSchema,
-  fields,
-  changes,
-  filters: ['name', 'enabled'],
-});
 
 const rowOf = (request: FastifyRequest, { id, name, description, enabled, tags, extra }: DomainDocument) =>
   objectForm(request, 'domains', {
@@ -64,49 +51,38 @@ export const domainTaken = (name: string): string =>
   `it is not permitted to have two projects acting as domains with the same name: ${name}.`;
 
 /** `/v3/domains` */
-export const domainRoutes: IdentityRoutes = (scope, options) => {
-  const { domains } = options.directory;
-
-  scope.get('/v3/domains', described.lists, async (request) => {
-    const own = ownDomain(request);
-    if (own === undefined) allow(request, 'list_domains');
-    const rows = own === undefined ? await domains.list() : [await domains.get(own)];
-    return pageOfList(request, 'domains', {
-      rows: rows.map((row) => rowOf(request, row)),
-      filters: ['name', 'enabled'],
-    });
+export const domainRoutes = (options: IdentityOptions): Route[] =>
+  kindRoutes({
+    kind: 'domain',
+    plural: 'domains',
+    path: '/v3/domains/{id}',
+    row: domainSchema,
+    form: rowOf,
+    fields,
+    filters: ['name', 'enabled'],
+    records: options.directory.domains,
+    rules: { get: 'get_domain', update: 'update_domain', delete: 'delete_domain' },
+    target: ({ id }, { request }) => {
+      const { user, project } = accessOf(request);
+      return { domainId: id, ...([user.domain_id, project?.domain_id].includes(id) && { userId: user.id }) };
+    },
+    fixed: ({ id }) => ({ id }),
+    list: ({ request }) => domainsFor(request, options),
+    create: (given, { request }) => createDomain(request, options, given),
+    change: (given, { id }) => changeDomain(options, id, given),
+    remove: (domain) => deleteDomain(options, domain),
   });
 
-  scope.post('/v3/domains', described.creates, async (request, reply) => {
-    const { known, extra } = readObject(request, 'domain', fields);
-    const domain = await createDomain(request, options, { ...known, extra });
-    return reply.code(201).send({ domain: rowOf(request, domain) });
-  });
-
-  scope.get('/v3/domains/:id', described.shows, async (request) => {
-    const { id = '' } = paramsOf(request);
-    const domain = await domains.get(id);
-    const { user, project } = accessOf(request);
-    const own = user.domain_id === id || project?.domain_id === id;
-    allow(request, 'get_domain', { domainId: id, ...(own && { userId: user.id }) });
-    return { domain: rowOf(request, domain) };
-  });
-
-  scope.patch('/v3/domains/:id', described.updates, async (request) => {
-    const { id = '' } = paramsOf(request);
-    await domains.get(id);
-    const { known, extra } = readObject(request, 'domain', changes);
-    refuseChange(request, 'domain', { id });
-    const domain = await changeDomain(request, options, { id, ...known, extra });
-    return { domain: rowOf(request, domain) };
-  });
-
-  scope.delete('/v3/domains/:id', described.removes, async (request, reply) => {
-    const { id = '' } = paramsOf(request);
-    await deleteDomain(request, options, await domains.get(id));
-    return reply.code(204).send();
-  });
-};
+/** All domains, or that of the caller's scope. @throws AnnealError Forbidden */
+export async function domainsFor(
+  request: FastifyRequest,
+  { directory: { domains } }: IdentityOptions,
+): Promise<DomainDocument[]> {
+  const own = ownDomain(request);
+  if (own !== undefined) return [await domains.get(own)];
+  allow(request, 'list_domains');
+  return domains.list();
+}
 
 interface DomainFields {
   readonly description?: string | null;
@@ -126,30 +102,20 @@ export function createDomain(
   return domains.insert(draft, domainTaken(name));
 }
 
-/** @throws AnnealError Forbidden for a caller without the right and for disabling the default domain, AlreadyExists */
+/** @throws AnnealError Forbidden for disabling the default domain, AlreadyExists */
 export async function changeDomain(
-  request: FastifyRequest,
   { directory: { domains } }: IdentityOptions,
-  { id, extra, ...change }: DomainFields & { readonly id: string; readonly name?: string },
+  id: string,
+  change: DomainFields & { readonly name?: string },
 ): Promise<DomainDocument> {
-  allow(request, 'update_domain');
   if (id === defaultDomain.id && change.enabled === false) {
     throw new AnnealError('Forbidden', 'Cannot disable the default domain.');
   }
-  return domains.update(
-    id,
-    (present) => ({ ...present, ...change, extra: { ...present.extra, ...extra } }),
-    domainTaken(change.name ?? ''),
-  );
+  return patch(domains, { id, taken: domainTaken(change.name ?? '') }, change);
 }
 
-/** @throws AnnealError Forbidden for a caller without the right and for a domain that is enabled */
-export async function deleteDomain(
-  request: FastifyRequest,
-  options: IdentityOptions,
-  { id, enabled }: DomainDocument,
-): Promise<void> {
-  allow(request, 'delete_domain');
+/** @throws AnnealError Forbidden for a domain that is enabled */
+export async function deleteDomain(options: IdentityOptions, { id, enabled }: DomainDocument): Promise<void> {
   if (enabled) {
     throw new AnnealError('Forbidden', 'Cannot delete a domain that is enabled, please disable it first.');
   }

@@ -3,10 +3,9 @@
  * that would create or change one says what to use instead.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { FastifyRequest } from 'fastify';
-import { described } from '../../http/document.ts';
 import { z } from 'zod';
-import { accessOf, listDescription, pageOfList, paramsOf, type IdentityRoutes } from './shape.ts';
+import { route, type Route } from '../../http/route.ts';
+import { listRoute } from './kind-routes.ts';
 
 const quotas = 'unified limits. Operators set quotas: `anneal project quota`.';
 const federation = 'federation by SAML. Users of a company log in by OpenID Connect: ANNEAL_GATEWAY_OIDC_ISSUER.';
@@ -16,7 +15,7 @@ const kinds: readonly (readonly [path: string, plural: string, instead: string])
   ['limits', 'limits', quotas],
   ['registered_limits', 'registered_limits', quotas],
   ['OS-FEDERATION/identity_providers', 'identity_providers', federation],
-  ['OS-FEDERATION/identity_providers/:provider/protocols', 'protocols', federation],
+  ['OS-FEDERATION/identity_providers/{provider}/protocols', 'protocols', federation],
   ['OS-FEDERATION/mappings', 'mappings', federation],
   ['OS-FEDERATION/service_providers', 'service_providers', federation],
   ['OS-OAUTH1/consumers', 'consumers', oauth],
@@ -24,40 +23,46 @@ const kinds: readonly (readonly [path: string, plural: string, instead: string])
 /** The steps of a login by OAuth1. */
 const steps = [
   ['POST', 'OS-OAUTH1/request_token'],
-  ['PUT', 'OS-OAUTH1/authorize/:token'],
+  ['PUT', 'OS-OAUTH1/authorize/{token}'],
   ['POST', 'OS-OAUTH1/access_token'],
 ] as const;
 
-export const notOfferedRoutes: IdentityRoutes = (scope) => {
-  const refuse = (instead: string) => (request: FastifyRequest) => {
-    accessOf(request);
-    throw new AnnealError('NotSupported', `This server does not offer ${instead}`);
-  };
-  const refuses = (instead: string) =>
-    described({ summary: `Refused: Anneal does not offer ${instead}`, isRefusal: true });
-  for (const [path, plural, instead] of kinds) {
+/** The lists that are empty, and the requests that are refused. */
+export const notOfferedRoutes = (): Route[] => [
+  ...kinds.flatMap(([path, plural, instead]) => {
     const name = plural.slice(0, -1).replaceAll('_', ' ');
-    const lists = described({
-      summary: `List the ${plural.replaceAll('_', ' ')}. This server has none.`,
-      ...listDescription(plural, z.looseObject({}), []),
-    });
-    scope.get(`/v3/${path}`, lists, (request) => {
-      accessOf(request);
-      return pageOfList(request, plural, { rows: [], filters: [] });
-    });
-    scope.post(`/v3/${path}`, refuses(instead), refuse(instead));
-    const one = `/v3/${path}/:id`;
-    scope.route({ method: ['PUT', 'PATCH'], url: one, ...refuses(instead), handler: refuse(instead) });
-    scope.route({
-      method: ['GET', 'DELETE'],
-      url: one,
-      ...described({ summary: `Not found: this server has no ${name}.`, isRefusal: true }),
-      handler: (request) => {
-        accessOf(request);
-        throw new AnnealError('NotFound', `Could not find ${name}: ${paramsOf(request)['id']}.`);
-      },
-    });
-  }
-  for (const [method, path] of steps)
-    scope.route({ method, url: `/v3/${path}`, ...refuses(oauth), handler: refuse(oauth) });
-};
+    const all = `/v3/${path}`;
+    return [
+      listRoute({
+        path: all,
+        summary: `List the ${plural.replaceAll('_', ' ')}. This server has none.`,
+        plural,
+        row: z.looseObject({}),
+        rows: () => [],
+      }),
+      refused('POST', all, instead),
+      refused(['PUT', 'PATCH'], `${all}/{id}`, instead),
+      route({
+        method: ['GET', 'DELETE'],
+        path: `${all}/{id}`,
+        summary: `Not found: this server has no ${name}.`,
+        isRefusal: true,
+        handle: ({ params }) => {
+          throw new AnnealError('NotFound', `Could not find ${name}: ${params['id']}.`);
+        },
+      }),
+    ];
+  }),
+  ...steps.map(([method, path]) => refused(method, `/v3/${path}`, oauth)),
+];
+
+const refused = (method: Route['method'], path: string, instead: string): Route =>
+  route({
+    method,
+    path,
+    summary: `Refused: Anneal does not offer ${instead}`,
+    isRefusal: true,
+    handle: () => {
+      throw new AnnealError('NotSupported', `This server does not offer ${instead}`);
+    },
+  });

@@ -2,36 +2,38 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { adminProject } from '@anneal/contracts/project.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { queryValue } from '../../http/body.ts';
 import { parseField } from '../../http/input.ts';
-import { described } from '../../http/document.ts';
+import { route, type Route } from '../../http/route.ts';
 import { deepestProject, projectsAbove, rolesIn, scopeOfProject } from '../access.ts';
 import type { DomainDocument, ProjectDocument } from '../directory/documents.ts';
-import { defaultDomain } from '../principals.ts';
-import { changeDomain, createDomain, deleteDomain } from './domain-routes.ts';
+import { changeDomain, createDomain, deleteDomain, domainsFor } from './domain-routes.ts';
+import {
+  kindRoutes,
+  listOfScope,
+  patch,
+  type ChangeOf,
+  type Given,
+  type KindInput,
+  type ObjectAction,
+} from './kind-routes.ts';
 import { refuseParent, removeProject } from './removal.ts';
 import {
   accessOf,
   allow,
+  callerDomain,
   checkDomain,
-  describeKind,
   keystoneId,
   linkTo,
-  pageOfList,
   nameField,
+  objectForm,
   ownDomain,
-  paramsOf,
-  readObject,
   rowSchema,
   selfLink,
-  refuseChange,
-  objectForm,
   tagsField,
   textField,
   type IdentityOptions,
-  type IdentityRoutes,
 } from './shape.ts';
 
 const fields = {
@@ -45,9 +47,6 @@ const fields = {
   tags: tagsField.optional(),
   options: z.looseObject({}).optional(),
 };
-const changes = { ...fields, name: fields.name.optional() };
-
-const filters = ['name', 'domain_id', 'parent_id', 'enabled', 'is_domain'];
 
 export const projectSchema = rowSchema({
   name: z.string(),
@@ -59,172 +58,132 @@ export const projectSchema = rowSchema({
   is_domain: z.boolean(),
   options: z.looseObject({}),
 }).meta({ id: 'Project' });
-const kind = describeKind({
-  kind: 'project',
-  plural: 'projects',
-  row: projectSchema,
-  fields,
-  changes,
-  filters: [...filters, 'tags', 'tags-any', 'not-tags', 'not-tags-any'],
-});
-const flag = z.string().optional();
-const showsProject = described({
-  summary: 'Show a project, and the projects above and below it.',
-  query: z.object({ parents_as_list: flag, parents_as_ids: flag, subtree_as_list: flag, subtree_as_ids: flag }),
-  answer: z.object({ project: projectSchema }),
-});
-const tagsBody = z.object({ tags: tagsField });
+const withAbove = z.string().optional().meta({ description: 'By its presence, shows the projects above, too.' });
+const withBelow = z.string().optional().meta({ description: 'By its presence, shows the projects below, too.' });
 const tagsAnswer = z.object({ tags: z.array(z.string()), links: selfLink });
 
-export const projectRow = (request: FastifyRequest, project: ProjectDocument): JsonObject => {
-  const { id, name, description, domain_id, parent_id, enabled, tags, extra } = project;
-  return objectForm(request, 'projects', {
-    id,
-    name,
-    description: description ?? '',
-    domain_id,
-    parent_id,
-    enabled,
-    tags: [...tags],
-    is_domain: false,
-    options: {},
-    extra,
-  });
-};
-
-/** A domain in the form of a project, as Keystone shows it. */
-const domainAsProject = (request: FastifyRequest, domain: DomainDocument): JsonObject => {
-  const { id, name, description, enabled, tags, extra } = domain;
-  return objectForm(request, 'projects', {
-    id,
-    name,
-    description: description ?? '',
-    domain_id: null,
-    parent_id: null,
-    enabled,
-    tags: [...tags],
-    is_domain: true,
-    options: {},
-    extra,
-  });
+/** A project, or a domain in the form of one, as Keystone shows it. */
+export const projectRow = (request: FastifyRequest, project: ProjectDocument | DomainDocument): JsonObject => {
+  const { id, name, description, enabled, tags, extra } = project;
+  const place =
+    'parent_id' in project
+      ? { domain_id: project.domain_id, parent_id: project.parent_id, is_domain: false }
+      : { domain_id: null, parent_id: null, is_domain: true };
+  const own = { id, name, description: description ?? '', enabled, tags: [...tags], options: {} };
+  return objectForm(request, 'projects', { ...own, ...place, extra });
 };
 
 export const projectTaken = ({ name, id }: { name: string; id: string }): string =>
   `it is not permitted to have two projects with either the same name or same id in the same domain: name is ${name}, project id ${id}.`;
 
-/** `/v3/projects` and its tags. */
-export const projectRoutes: IdentityRoutes = (scope, options) => {
-  listRoutes(scope, options);
-  changeRoutes(scope, options);
-  tagRoutes(scope, options);
+/** A project, or a domain that is shown as one. */
+type Shown = (ProjectDocument | DomainDocument) & {
+  /** The projects above and below it, as the query asks for them. */
+  readonly around?: JsonObject;
 };
+const isProject = (shown: Shown): shown is ProjectDocument => 'parent_id' in shown;
+const path = '/v3/projects/{id}';
 
-function listRoutes(scope: FastifyInstance, options: IdentityOptions): void {
+/** `/v3/projects` and its tags. */
+export const projectRoutes = (options: IdentityOptions): Route[] => [
+  ...kindRoutes<typeof path, Shown, typeof fields>({
+    kind: 'project',
+    plural: 'projects',
+    path,
+    row: projectSchema,
+    form: (request, project) => ({ ...projectRow(request, project), ...project.around }),
+    fields,
+    filters: ['name', 'domain_id', 'parent_id', 'enabled', 'is_domain'],
+    parameters: ['tags', 'tags-any', 'not-tags', 'not-tags-any'],
+    showQuery: z.object({
+      parents_as_list: withAbove,
+      parents_as_ids: withAbove,
+      subtree_as_list: withBelow,
+      subtree_as_ids: withBelow,
+    }),
+    records: options.directory.projects,
+    async list({ query, request }) {
+      if (['true', '1', 'yes'].includes(query['is_domain']?.toLowerCase() ?? '')) return domainsFor(request, options);
+      allow(request, 'list_projects', { domainId: ownDomain(request) });
+      return (await listOfScope(options.directory.projects, request)).filter((project) => hasTags(query, project));
+    },
+    find: (input, action) => projectAt(options, input, action),
+    fixed: (shown) =>
+      isProject(shown)
+        ? { id: shown.id, domain_id: shown.domain_id, is_domain: false }
+        : { id: shown.id, domain_id: null, parent_id: null, is_domain: true },
+    create: (given, { request }) =>
+      given.is_domain === true
+        ? createDomain(request, options, aloneAbove(given))
+        : createProject(request, options, given),
+    change: ({ parent_id, is_domain: _is, options: _options, ...given }, shown) =>
+      isProject(shown)
+        ? changeProject(options, shown, { parent_id, ...given })
+        : changeDomain(options, shown.id, given),
+    async remove(shown) {
+      if (!isProject(shown)) return deleteDomain(options, shown);
+      await refuseParent(options, shown);
+      await removeProject(options, shown);
+    },
+  }),
+  ...tagRoutes(options),
+];
+
+/** The project or the domain of the path, for a caller who has the right. */
+async function projectAt(
+  options: IdentityOptions,
+  { params: { id }, query, request }: KindInput<typeof path>,
+  action: ObjectAction,
+): Promise<Shown> {
   const { projects, domains } = options.directory;
-
-  scope.get('/v3/projects', kind.lists, async (request) => {
-    const domain = ownDomain(request);
-    if (['true', '1', 'yes'].includes(queryValue(request, 'is_domain')?.toLowerCase() ?? '')) {
-      if (domain === undefined) allow(request, 'list_domains');
-      const rows = domain === undefined ? await domains.list() : [await domains.get(domain)];
-      return pageOfList(request, 'projects', { rows: rows.map((row) => domainAsProject(request, row)), filters });
-    }
-    allow(request, 'list_projects', { domainId: domain });
-    const rows = (await projects.list(domain === undefined ? {} : { domain_id: domain })).filter((row) =>
-      hasTags(request, row),
-    );
-    return pageOfList(request, 'projects', { rows: rows.map((row) => projectRow(request, row)), filters });
-  });
-
-  scope.post('/v3/projects', kind.creates, async (request, reply) => {
-    const { known, extra } = readObject(request, 'project', fields);
-    if (known.is_domain === true) {
-      const made = await createDomain(request, options, { ...aloneAbove(known), extra });
-      return reply.code(201).send({ project: domainAsProject(request, made) });
-    }
-    const parent = known.parent_id == null ? undefined : await parentOf(options, known.parent_id);
-    const domain_id = known.domain_id ?? parent?.domain_id ?? callerDomain(request);
-    allow(request, 'create_project', { domainId: domain_id });
-    await checkPlace(options, { domain_id, parent });
-    const id = keystoneId(options.newId);
-    const project = await projects.insert(
-      {
-        id,
-        name: known.name,
-        description: known.description ?? '',
-        domain_id,
-        parent_id: parent?.id ?? domain_id,
-        enabled: known.enabled ?? true,
-        tags: known.tags ?? [],
-        extra,
-      },
-      projectTaken({ name: known.name, id }),
-    );
-    return reply.code(201).send({ project: projectRow(request, project) });
-  });
+  const domain = await domains.find(id);
+  if (domain) {
+    allow(request, `${action}_domain`, { domainId: id });
+    return domain;
+  }
+  const project = await projects.get(id);
+  const { user, project: own } = accessOf(request);
+  const isSelf = action === 'get' && (own?.id === id || (await hasRole(options, request, project)));
+  allow(request, `${action}_project`, { domainId: project.domain_id, ...(isSelf && { userId: user.id }) });
+  return action === 'get' ? { ...project, around: await family(options, { query, request }, project) } : project;
 }
 
-function changeRoutes(scope: FastifyInstance, options: IdentityOptions): void {
-  const { projects, domains } = options.directory;
-  /** The domain that the path names. */
-  const domainOf = (request: FastifyRequest) => domains.find(paramsOf(request)['id'] ?? '');
+async function createProject(
+  request: FastifyRequest,
+  options: IdentityOptions,
+  {
+    name,
+    domain_id: wanted,
+    parent_id,
+    description,
+    enabled = true,
+    tags = [],
+    extra,
+  }: Given<z.output<z.ZodObject<typeof fields>>>,
+): Promise<ProjectDocument> {
+  const parent = parent_id == null ? undefined : await parentOf(options, parent_id);
+  const domain_id = wanted ?? parent?.domain_id ?? callerDomain(request);
+  allow(request, 'create_project', { domainId: domain_id });
+  await checkPlace(options, { domain_id, parent });
+  const place = { domain_id, parent_id: parent?.id ?? domain_id };
+  const draft = { id: keystoneId(options.newId), name, description: description ?? '', ...place, enabled, tags, extra };
+  return options.directory.projects.insert(draft, projectTaken(draft));
+}
 
-  scope.get('/v3/projects/:id', showsProject, async (request) => {
-    const domain = await domainOf(request);
-    if (domain) {
-      allow(request, 'get_domain', { domainId: domain.id });
-      return { project: domainAsProject(request, domain) };
-    }
-    const project = await projects.get(paramsOf(request)['id'] ?? '');
-    const { user, project: own } = accessOf(request);
-    const self = own?.id === project.id || (await hasRole(options, request, project));
-    allow(request, 'get_project', { domainId: project.domain_id, ...(self && { userId: user.id }) });
-    return { project: { ...projectRow(request, project), ...(await family(options, request, project)) } };
-  });
-
-  scope.patch('/v3/projects/:id', kind.updates, async (request) => {
-    const domain = await domainOf(request);
-    if (domain) {
-      const { known, extra } = readObject(request, 'project', changes);
-      refuseChange(request, 'project', { id: domain.id, is_domain: true });
-      const changed = await changeDomain(request, options, { id: domain.id, ...aloneAbove(known), extra });
-      return { project: domainAsProject(request, changed) };
-    }
-    const project = await projects.get(paramsOf(request)['id'] ?? '');
-    allow(request, 'update_project', { domainId: project.domain_id });
-    const { known, extra } = readObject(request, 'project', changes);
-    const { id, domain_id } = project;
-    refuseChange(request, 'project', { id, domain_id, is_domain: false });
-    if (known.parent_id !== undefined && known.parent_id !== project.parent_id) {
-      throw new AnnealError('Forbidden', 'Update of `parent_id` is not allowed.');
-    }
-    if (known.enabled === false) await refuseDisabling(options, project);
-    const {
-      name = project.name,
-      description = project.description,
-      enabled = project.enabled,
-      tags = project.tags,
-    } = known;
-    const changed = await projects.update(
-      id,
-      (present) => ({ ...present, name, description, enabled, tags, extra: { ...present.extra, ...extra } }),
-      projectTaken({ name, id }),
-    );
-    return { project: projectRow(request, changed) };
-  });
-
-  scope.delete('/v3/projects/:id', kind.removes, async (request, reply) => {
-    const domain = await domainOf(request);
-    if (domain) {
-      await deleteDomain(request, options, domain);
-      return reply.code(204).send();
-    }
-    const project = await projects.get(paramsOf(request)['id'] ?? '');
-    allow(request, 'delete_project', { domainId: project.domain_id });
-    await refuseParent(options, project);
-    await removeProject(options, project);
-    return reply.code(204).send();
-  });
+async function changeProject(
+  options: IdentityOptions,
+  project: ProjectDocument,
+  {
+    parent_id,
+    ...given
+  }: Omit<ChangeOf<typeof fields>, 'is_domain' | 'options' | 'parent_id'> & { parent_id: string | null | undefined },
+): Promise<ProjectDocument> {
+  if (parent_id !== undefined && parent_id !== project.parent_id) {
+    throw new AnnealError('Forbidden', 'Update of `parent_id` is not allowed.');
+  }
+  if (given.enabled === false) await refuseDisabling(options, project);
+  const taken = projectTaken({ ...project, ...given });
+  return patch(options.directory.projects, { id: project.id, taken }, given);
 }
 
 /** The fields of a domain. @throws AnnealError InvalidRequest for a domain inside a domain or a project */
@@ -233,12 +192,6 @@ function aloneAbove<
 >({ domain_id = null, parent_id = null, is_domain: _is, options: _options, ...fieldsOfDomain }: T) {
   if (domain_id === null && parent_id === null) return fieldsOfDomain;
   throw new AnnealError('InvalidRequest', 'A project that is a domain has no domain and no project above it.');
-}
-
-/** The domain of a new object whose body names none: that of the caller's scope. */
-export function callerDomain(request: FastifyRequest): string {
-  const { project, domain } = accessOf(request);
-  return project?.domain_id ?? domain?.id ?? defaultDomain.id;
 }
 
 async function parentOf({ directory }: IdentityOptions, id: string): Promise<ProjectDocument | undefined> {
@@ -285,10 +238,10 @@ async function hasRole({ directory }: IdentityOptions, request: FastifyRequest, 
 /** `parents` and `subtree` as the query asks for them. */
 async function family(
   { directory }: IdentityOptions,
-  request: FastifyRequest,
+  { query, request }: Pick<KindInput, 'query' | 'request'>,
   project: ProjectDocument,
 ): Promise<JsonObject> {
-  const asked = (name: string): boolean => queryValue(request, name) !== undefined;
+  const asked = (name: string): boolean => query[name] !== undefined;
   const wrapped = (rows: readonly ProjectDocument[]) => rows.map((row) => ({ project: projectRow(request, row) }));
   const answer: JsonObject = {};
   if (asked('parents_as_list') || asked('parents_as_ids')) {
@@ -310,8 +263,8 @@ async function family(
   return answer;
 }
 
-function hasTags(request: FastifyRequest, { tags }: ProjectDocument): boolean {
-  const named = (name: string): string[] | undefined => queryValue(request, name)?.split(',');
+function hasTags(query: KindInput['query'], { tags }: ProjectDocument): boolean {
+  const named = (name: string): string[] | undefined => query[name]?.split(',');
   const has = (tag: string): boolean => tags.includes(tag);
   return (
     (named('tags')?.every(has) ?? true) &&
@@ -321,63 +274,88 @@ function hasTags(request: FastifyRequest, { tags }: ProjectDocument): boolean {
   );
 }
 
-function tagRoutes(scope: FastifyInstance, { directory: { projects } }: IdentityOptions): void {
-  const path = '/v3/projects/:id/tags';
-  const one = `${path}/:tag`;
-  const found = async (request: FastifyRequest, rule: 'get_project' | 'update_project'): Promise<ProjectDocument> => {
-    const project = await projects.get(paramsOf(request)['id'] ?? '');
+function tagRoutes({ directory: { projects } }: IdentityOptions): Route[] {
+  const all = `${path}/tags` as const;
+  const one = `${path}/tags/{tag}` as const;
+  const found = async (request: FastifyRequest, id: string, rule: 'get_project' | 'update_project') => {
+    const project = await projects.get(id);
     const { user, project: own } = accessOf(request);
-    allow(request, rule, {
-      domainId: project.domain_id,
-      ...(own?.id === project.id && rule === 'get_project' && { userId: user.id }),
-    });
+    const isSelf = own?.id === id && rule === 'get_project';
+    allow(request, rule, { domainId: project.domain_id, ...(isSelf && { userId: user.id }) });
     return project;
   };
-  const setTags = async (request: FastifyRequest, change: (tags: readonly string[]) => readonly string[]) => {
-    const { id } = await found(request, 'update_project');
+  const setTags = async (
+    request: FastifyRequest,
+    id: string,
+    change: (tags: readonly string[]) => readonly string[],
+  ): Promise<ProjectDocument> => {
+    await found(request, id, 'update_project');
     return projects.update(id, (present) => ({
       ...present,
       tags: [...new Set(parseField(tagsField, change(present.tags), 'The list of tags'))],
     }));
   };
-  const answer = (request: FastifyRequest, { id, tags }: ProjectDocument) => ({
+  const shown = (request: FastifyRequest, { id, tags }: ProjectDocument) => ({
     tags,
     links: linkTo(request, `projects/${id}/tags`),
   });
-  const tagOf = (request: FastifyRequest): string => paramsOf(request)['tag'] ?? '';
+  return [
+    route({
+      method: 'GET',
+      path: all,
+      summary: 'List the tags of a project.',
+      answer: tagsAnswer,
+      handle: async ({ params: { id }, request }) => shown(request, await found(request, id, 'get_project')),
+    }),
+    route({
+      method: 'PUT',
+      path: all,
+      summary: 'Replace the tags of a project.',
+      body: z.object({ tags: tagsField }),
+      answer: tagsAnswer,
+      handle: async ({ params: { id }, body: { tags }, request }) =>
+        shown(request, await setTags(request, id, () => tags)),
+    }),
+    route({
+      method: 'DELETE',
+      path: all,
+      summary: 'Delete all tags of a project.',
+      handle: async ({ params: { id }, request }) => void (await setTags(request, id, () => [])),
+    }),
+    route({
+      method: 'GET',
+      path: one,
+      summary: 'Check that a project has a tag.',
+      handle: async ({ params: { id, tag }, request }) => {
+        const { tags } = await found(request, id, 'get_project');
+        if (!tags.includes(tag)) throw noTag(tag);
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: one,
+      summary: 'Add a tag to a project.',
+      status: 201,
+      handle: async ({ params: { id, tag }, request, reply }) => {
+        await setTags(request, id, (tags) => [...tags, tag]);
+        const { self } = linkTo(request, `projects/${id}/tags/${encodeURIComponent(tag)}`);
+        void reply.header('location', self);
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: one,
+      summary: 'Delete a tag of a project.',
+      handle: async ({ params: { id, tag }, request }) => {
+        await setTags(request, id, (tags) => withoutTag(tags, tag));
+      },
+    }),
+  ];
+}
 
-  scope.get(path, described({ summary: 'List the tags of a project.', answer: tagsAnswer }), async (request) =>
-    answer(request, await found(request, 'get_project')),
-  );
-  const replaces = described({ summary: 'Replace the tags of a project.', body: tagsBody, answer: tagsAnswer });
-  scope.put(path, replaces, async (request) => {
-    const { tags } = parseField(tagsBody, request.body, 'The list of tags');
-    return answer(request, await setTags(request, () => tags));
-  });
-  scope.delete(path, described({ summary: 'Delete all tags of a project.' }), async (request, reply) => {
-    await setTags(request, () => []);
-    return reply.code(204).send();
-  });
-  scope.get(one, described({ summary: 'Check that a project has a tag.' }), async (request, reply) => {
-    const { tags } = await found(request, 'get_project');
-    if (!tags.includes(tagOf(request))) throw noTag(tagOf(request));
-    return reply.code(204).send();
-  });
-  scope.put(one, described({ summary: 'Add a tag to a project.', status: 201 }), async (request, reply) => {
-    const { id } = await setTags(request, (tags) => [...tags, tagOf(request)]);
-    return reply
-      .code(201)
-      .header('location', linkTo(request, `projects/${id}/tags/${encodeURIComponent(tagOf(request))}`).self)
-      .send();
-  });
-  scope.delete(one, described({ summary: 'Delete a tag of a project.' }), async (request, reply) => {
-    const tag = tagOf(request);
-    await setTags(request, (tags) => {
-      if (!tags.includes(tag)) throw noTag(tag);
-      return tags.filter((each) => each !== tag);
-    });
-    return reply.code(204).send();
-  });
+function withoutTag(tags: readonly string[], tag: string): readonly string[] {
+  if (!tags.includes(tag)) throw noTag(tag);
+  return tags.filter((each) => each !== tag);
 }
 
 const noTag = (tag: string): AnnealError => new AnnealError('NotFound', `Could not find project tag: ${tag}.`);
