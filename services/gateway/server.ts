@@ -58,7 +58,6 @@ import { RequestRates } from './http/request-rates.ts';
 import { route } from './http/route.ts';
 import { serveRoutes } from './http/serve-routes.ts';
 import { traceRequests } from './http/request-traces.ts';
-import { serveRoutes } from './http/serve-routes.ts';
 import { limitBodyTime } from './http/slow-body.ts';
 import { answerUnreadable } from './http/unreadable.ts';
 import { Upgrades } from './http/upgrades.ts';

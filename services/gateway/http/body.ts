@@ -1,10 +1,8 @@
-/** Reads requests: JSON bodies of any content type, and queries with repeated values. */
+/** The bodies of requests: JSON of any content type, and uploads. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { parse as parseJson } from 'secure-json-parse';
 import { exactReviver, mayHoldExact } from '@anneal/python/yaml/json-text.ts';
-import type { QueryValues } from './input.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -71,50 +69,4 @@ function isTooDeep(text: string): boolean {
     if (depth > deepest) return true;
   }
   return false;
-}
-
-export function objectBody(request: FastifyRequest): JsonObject {
-  const body = request.body as Json | undefined;
-  if (body === undefined || body === null) return {};
-  if (!isObject(body)) {
-    throw new AnnealError('InvalidRequest', 'The request body must be a JSON object.');
-  }
-  return body;
-}
-
-/** The last value of a parameter, because clients that follow a redirect send some twice. */
-export function queryValue(request: FastifyRequest, name: string): string | undefined {
-  const value = (request.query as QueryValues)[name];
-  return Array.isArray(value) ? value.at(-1) : value;
-}
-
-/** @throws AnnealError InvalidRequest unless it is a whole number within the bounds. */
-export function queryNumber(
-  request: FastifyRequest,
-  name: string,
-  { least, most }: { least: number; most: number },
-): number | undefined {
-  const text = queryValue(request, name);
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < least || value > most) {
-    throw new AnnealError(
-      'InvalidRequest',
-      `The query parameter ${name} must be an integer from ${least} to ${most}, not "${text}".`,
-    );
-  }
-  return value;
-}
-
-/** @throws AnnealError InvalidRequest for any value except true and false, in upper or lower case. */
-export function queryBoolean(request: FastifyRequest, name: string): boolean | undefined {
-  const text = queryValue(request, name);
-  if (text === undefined) return undefined;
-  const lower = text.toLowerCase();
-  if (lower === 'true') return true;
-  if (lower === 'false') return false;
-  throw new AnnealError(
-    'InvalidRequest',
-    `Unrecognized value "${text}" for "${name}", acceptable values are: true, false.`,
-  );
 }

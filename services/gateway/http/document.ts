@@ -7,16 +7,10 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { jsonSchemaOf, NamedSchemas } from '@anneal/contracts/named-schemas.ts';
-import type { FastifyContextConfig, FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import { fieldParameters, pathParameters } from './openapi-parameters.ts';
 import type { RouteFacts } from './route.ts';
-
-/** The options of a route that is registered by hand, with its facts and with `config` for the hooks. */
-export const described = (
-  facts: Omit<RouteFacts, 'method' | 'path'>,
-  config: Omit<FastifyContextConfig, 'declared'> = {},
-): { config: FastifyContextConfig } => ({ config: { ...config, declared: { method: 'GET', path: '', ...facts } } });
 
 /** A route of the document. */
 interface Listed {

@@ -176,6 +176,7 @@ const socketEndpoint = (options: EventEndpointOptions, { startOf, follow }: Read
   route({
     method: 'GET',
     path: eventSocketPath,
+    stream: 'only',
     summary:
       'The same stream over a WebSocket: each text is an event as JSON (`cloudevents.json`). Takes a token, the session of a page of this server, or a `ticket` in place of a filter. A gap is an event of the type `events.gap`; one of the type `events.position` has the id to continue after.',
     query: socketQuery,
