@@ -8,7 +8,7 @@ import type { accessRuleSchema } from '../access-rules.ts';
 import type { Directory } from '../directory/directory.ts';
 import type { AccessRule } from '../directory/documents.ts';
 import type { PolicyTarget } from '../identity-policy.ts';
-import { kindRoutes } from './kind-routes.ts';
+import { checkedByKind, kindRoutes } from './kind-routes.ts';
 import { linkTo, rowSchema, type IdentityOptions } from './shape.ts';
 
 type WantedRule = z.infer<typeof accessRuleSchema>;
@@ -42,6 +42,7 @@ export const accessRuleRoutes = ({ directory }: IdentityOptions): Route[] => {
     filters: ['service', 'method', 'path'],
     records: accessRules,
     rules: {
+      ...checkedByKind,
       list: 'list_application_credentials',
       get: 'get_application_credential',
       delete: 'delete_application_credential',

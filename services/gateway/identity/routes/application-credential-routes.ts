@@ -10,7 +10,7 @@ import { accessRuleSchema } from '../access-rules.ts';
 import type { ApplicationCredentialDocument } from '../directory/documents.ts';
 import { notAuthorized } from '../identity-policy.ts';
 import { placeOfUser, ruleForm, storedRules } from './access-rule-routes.ts';
-import { kindRoutes } from './kind-routes.ts';
+import { checkedByKind, kindRoutes } from './kind-routes.ts';
 import { roleRow } from './role-routes.ts';
 import { accessOf, keystoneId, linkTo, nameField, rowSchema, textField, type IdentityOptions } from './shape.ts';
 
@@ -53,6 +53,7 @@ export const applicationCredentialRoutes = (options: IdentityOptions): Route[] =
     filters: ['name'],
     records: applicationCredentials,
     rules: {
+      ...checkedByKind,
       list: 'list_application_credentials',
       create: 'create_application_credential',
       get: 'get_application_credential',

@@ -15,7 +15,7 @@ import type { StoredCredentialDocument } from '../directory/documents.ts';
 import { ec2Signature } from '../ec2-signature.ts';
 import { mayUse, notAuthorized } from '../identity-policy.ts';
 import { answerWithToken, nocatalogQuery, tokenSchema } from './auth-routes.ts';
-import { kindRoutes } from './kind-routes.ts';
+import { checkedByKind, kindRoutes } from './kind-routes.ts';
 import { accessOf, allow, keystoneId, linkTo, rowSchema, selfLink, type KeystoneOptions } from './shape.ts';
 
 const fields = {
@@ -118,6 +118,7 @@ function generalRoutes(options: KeystoneOptions): Route[] {
     fields,
     filters: ['user_id', 'type'],
     records: credentials,
+    rules: checkedByKind,
     list({ request }) {
       refuseDelegated(request);
       const access = accessOf(request);
@@ -185,7 +186,7 @@ function ec2Routes(options: KeystoneOptions): Route[] {
       fields: {},
       marker: 'access',
       records: credentials,
-      rules: { list: 'get_credential', get: 'get_credential', delete: 'change_credential' },
+      rules: { ...checkedByKind, list: 'get_credential', get: 'get_credential', delete: 'change_credential' },
       place,
       async list({ params }) {
         const { id } = await users.get(params.user);

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Route } from '../../http/route.ts';
 import type { DomainDocument } from '../directory/documents.ts';
 import { defaultDomain } from '../principals.ts';
-import { kindRoutes, patch } from './kind-routes.ts';
+import { checkedByKind, kindRoutes, patch } from './kind-routes.ts';
 import { removeDomain } from './removal.ts';
 import {
   accessOf,
@@ -61,7 +61,7 @@ export const domainRoutes = (options: IdentityOptions): Route[] =>
     fields,
     filters: ['name', 'enabled'],
     records: options.directory.domains,
-    rules: { get: 'get_domain', update: 'update_domain', delete: 'delete_domain' },
+    rules: { ...checkedByKind, get: 'get_domain', update: 'update_domain', delete: 'delete_domain' },
     target: ({ id }, { request }) => {
       const { user, project } = accessOf(request);
       return { domainId: id, ...([user.domain_id, project?.domain_id].includes(id) && { userId: user.id }) };

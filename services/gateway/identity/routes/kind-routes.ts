@@ -102,6 +102,11 @@ type FieldsOf<F extends z.ZodRawShape> = z.output<z.ZodObject<F>>;
 /** The fields that a change has. The id and the domain of an object stay. */
 export type ChangeOf<F extends z.ZodRawShape> = Given<Partial<Omit<FieldsOf<F>, 'id' | 'domain_id'>>>;
 
+/** In the place of a row: the function of the kind checks the rights for this action, or the kind does not have it. */
+const byKind = 'by the kind';
+/** For a kind that checks the rights itself, for each action that it does not name beside this. */
+export const checkedByKind = { list: byKind, create: byKind, get: byKind, update: byKind, delete: byKind } as const;
+
 interface ObjectKind<Path extends string, T, F extends z.ZodRawShape> extends Omit<ListFacts<Path>, 'rows'> {
   /** The field around an object: `application_credential`. */
   readonly kind: string;
@@ -120,8 +125,8 @@ interface ObjectKind<Path extends string, T, F extends z.ZodRawShape> extends Om
     list(where: Readonly<Record<string, string>>): Promise<readonly T[]>;
     remove(id: string): Promise<void>;
   };
-  /** The rows of the policy. For an action without one, the function of the kind checks the rights. */
-  readonly rules?: Readonly<Partial<Record<Action, IdentityRule>>>;
+  /** The row of the policy for each action. */
+  readonly rules: Readonly<Record<Action, IdentityRule | typeof byKind>>;
   /** The target of the rules, when it does not depend on the object: the domain of the caller's scope, when absent. */
   readonly place?: (input: KindInput<Path>) => Awaitable<PolicyTarget>;
   /** The target of the rules for one object, which is then found first. */
@@ -209,12 +214,12 @@ export function kindRoutes<const Path extends string, T extends { readonly id: s
 
 /** Checks the rights by the rules of a kind, and finds the object of the path for a caller who has them. */
 function rightsOf<Path extends string, T, F extends z.ZodRawShape>(kind: ObjectKind<Path, T, F>) {
-  const { path, records, rules = {}, place = domainOfScope, target } = kind;
+  const { path, records, rules, place = domainOfScope, target } = kind;
   const parameter = path.slice(path.lastIndexOf('{') + 1, -1);
   const { find = ({ params }) => records.get((params as Texts)[parameter] ?? '') } = kind;
   const check = async (input: KindInput<Path>, action: Action, object?: T): Promise<void> => {
     const rule = rules[action];
-    if (rule) allow(input.request, rule, object && target ? target(object, input) : await place(input));
+    if (rule !== byKind) allow(input.request, rule, object && target ? target(object, input) : await place(input));
   };
   const found = async (input: KindInput<Path>, action: ObjectAction): Promise<T> => {
     if (!target) await check(input, action);
@@ -236,9 +241,15 @@ export function listOfScope<T>(
   return records.list(domain === undefined ? {} : { domain_id: domain });
 }
 
-/** The rows of the policy for a kind, except that of its creation, whose target is in the body. */
+/** The rows of the policy for a kind. The kind checks the right to create one, because its target is in the body. */
 export const rulesOf = <K extends 'user' | 'group' | 'role'>(kind: K) =>
-  ({ list: `list_${kind}s`, get: `get_${kind}`, update: `update_${kind}`, delete: `delete_${kind}` }) as const;
+  ({
+    list: `list_${kind}s`,
+    create: byKind,
+    get: `get_${kind}`,
+    update: `update_${kind}`,
+    delete: `delete_${kind}`,
+  }) as const;
 
 /** The body of a request with one object, which is wrapped in its kind. */
 export const wrappedBody = (kind: string, object: z.ZodType) => z.object({ [kind]: object as z.ZodType<JsonObject> });

@@ -10,6 +10,7 @@ import { deepestProject, projectsAbove, rolesIn, scopeOfProject } from '../acces
 import type { DomainDocument, ProjectDocument } from '../directory/documents.ts';
 import { changeDomain, createDomain, deleteDomain, domainsFor } from './domain-routes.ts';
 import {
+  checkedByKind,
   kindRoutes,
   listOfScope,
   patch,
@@ -102,6 +103,7 @@ export const projectRoutes = (options: IdentityOptions): Route[] => [
       subtree_as_ids: withBelow,
     }),
     records: options.directory.projects,
+    rules: checkedByKind,
     async list({ query, request }) {
       if (['true', '1', 'yes'].includes(query['is_domain']?.toLowerCase() ?? '')) return domainsFor(request, options);
       allow(request, 'list_projects', { domainId: ownDomain(request) });

@@ -8,7 +8,7 @@ import { isExpired, rolesIn, scopeOfProject } from '../access.ts';
 import type { RoleDocument, TrustDocument } from '../directory/documents.ts';
 import { notAuthorized } from '../identity-policy.ts';
 import { expiryOf } from './application-credential-routes.ts';
-import { kindRoutes } from './kind-routes.ts';
+import { checkedByKind, kindRoutes } from './kind-routes.ts';
 import { roleRow, roleSchema } from './role-routes.ts';
 import { accessOf, allow, keystoneId, linkTo, listLinks, rowSchema, type IdentityOptions } from './shape.ts';
 
@@ -81,6 +81,7 @@ export const trustRoutes = (options: IdentityOptions): Route[] => {
       fields,
       filters: ['trustor_user_id', 'trustee_user_id'],
       records: trusts,
+      rules: checkedByKind,
       async list({ query, request }) {
         const { user } = accessOf(request);
         const isOwn = [query['trustor_user_id'], query['trustee_user_id']].includes(user.id);
