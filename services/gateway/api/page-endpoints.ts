@@ -9,7 +9,6 @@ import { heatResourceSchema, heatStackRowSchema, resourceBody, stackRow } from '
 import { rootStackOf } from '../heat/stacks/find-stack.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { projectOf } from '../identity/caller.ts';
-import { ironicNodeSchema } from '../ironic/node-list.ts';
 import { nodeBody } from '../ironic/node-view.ts';
 import { route, type Route } from '../http/route.ts';
 import { wantedPage, pageQuery } from './page-query.ts';
@@ -18,7 +17,6 @@ const defaultLimit = 100;
 
 const stackSchema = z.object(heatStackRowSchema.shape).meta({ id: 'Stack' });
 const resourceSchema = heatResourceSchema.extend({ path: z.string().optional() }).meta({ id: 'Resource' });
-const nodeSchema = z.object(ironicNodeSchema.shape).meta({ id: 'Node' });
 
 export function pageEndpoints({ ask }: { ask: Ask }): Route[] {
   return [
@@ -82,7 +80,7 @@ export function pageEndpoints({ ask }: { ask: Ask }): Route[] {
       path: '/nodes',
       summary: 'Show one page of the nodes, by name, in the form of Ironic.',
       query: z.strictObject(pageQuery),
-      answer: z.object({ nodes: z.array(nodeSchema), ...pageCounts }),
+      answer: z.object({ nodes: z.array(jsonObject), ...pageCounts }),
       handle: async ({ request, query }) => {
         const page = wantedPage({ ...query, limit: query.limit ?? defaultLimit });
         const { nodes, ...counts } = await ask('provisioning', nodeList, { data: { page } });

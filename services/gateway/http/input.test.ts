@@ -29,6 +29,13 @@ describe('a query', () => {
     expect(read({ limit: ['1', '2'], page: 'x' })).toEqual({ limit: 2, ratio: 0.5 });
   });
 
+  it('gives all values to a schema of a text or a list', () => {
+    const types = z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat());
+    const reads = parameterReader(z.object({ types: types.optional() }), { place: 'query', refuse: refuseAll });
+    expect(reads({ types: ['a', 'b'] })).toEqual({ types: ['a', 'b'] });
+    expect(reads({ types: 'a' })).toEqual({ types: ['a'] });
+  });
+
   it.each([
     [{ limit: 'many' }, 'limit: must be a number, not "many"'],
     [{ limit: '1.5' }, 'limit: must be a whole number, not "1.5"'],

@@ -129,6 +129,12 @@ function readerOf(field: z.ZodType): ReadValue {
     const one = readerOf(inner.element as z.ZodType);
     return (value) => [value].flat().map((each) => one(each));
   }
+  // Text or a list: all values, when there are several.
+  if (
+    inner instanceof z.ZodUnion &&
+    inner.options.some((option) => innermost(option as z.ZodType) instanceof z.ZodArray)
+  )
+    return (value) => value;
   if (inner instanceof z.ZodNumber) return (value) => numberIn(lastOf(value));
   if (inner instanceof z.ZodBoolean) return (value) => booleanIn(lastOf(value));
   return lastOf;

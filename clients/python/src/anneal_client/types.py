@@ -516,46 +516,6 @@ class Mistake(TypedDict):
     nearest: NotRequired[str]
 
 
-class NodeLink(TypedDict):
-    href: str
-    rel: str
-
-
-class Node(TypedDict):
-    uuid: NotRequired[str]
-    name: NotRequired[str | None]
-    instance_uuid: NotRequired[str | None]
-    power_state: NotRequired[str | None]
-    target_power_state: NotRequired[str | None]
-    provision_state: NotRequired[str | None]
-    target_provision_state: NotRequired[str | None]
-    maintenance: NotRequired[bool]
-    maintenance_reason: NotRequired[str | None]
-    driver: NotRequired[str]
-    driver_info: NotRequired[Any]
-    properties: NotRequired[Any]
-    instance_info: NotRequired[Any]
-    extra: NotRequired[Any]
-    resource_class: NotRequired[str | None]
-    traits: NotRequired[list[str]]
-    fault: NotRequired[str | None]
-    reservation: NotRequired[str | None]
-    last_error: NotRequired[str | None]
-    console_enabled: NotRequired[bool]
-    retired: NotRequired[bool]
-    protected: NotRequired[bool]
-    owner: NotRequired[str | None]
-    lessee: NotRequired[str | None]
-    description: NotRequired[str | None]
-    chassis_uuid: NotRequired[str | None]
-    allocation_uuid: NotRequired[str | None]
-    shard: NotRequired[str | None]
-    conductor: NotRequired[str]
-    links: NotRequired[list[NodeLink]]
-    created_at: NotRequired[str | None]
-    updated_at: NotRequired[str | None]
-
-
 class OccasionCause(TypedDict):
     kind: Literal["request", "signal", "alarm", "schedule", "update", "replacement", "rollback", "timer", "failure", "system"]
     # The id of the request or event that began it.
@@ -628,6 +588,11 @@ class Replica(TypedDict):
     shards: list[int]
 
 
+class ResourceLink(TypedDict):
+    href: str
+    rel: str
+
+
 class ResourceHook(TypedDict):
     name: str
     since: str
@@ -653,7 +618,7 @@ class Resource(TypedDict):
     resource_status: str
     resource_status_reason: str
     resource_type: str
-    links: list[NodeLink]
+    links: list[ResourceLink]
     required_by: list[str]
     parent_resource: NotRequired[str]
     started_at: str | None
@@ -691,7 +656,7 @@ class Service(TypedDict):
 
 class Stack(TypedDict):
     id: str
-    links: list[NodeLink]
+    links: list[ResourceLink]
     stack_name: str
     description: str
     # Action and status: `CREATE_COMPLETE`.
@@ -928,7 +893,7 @@ class ListStackResourcesAnswer(TypedDict):
 
 
 class ListNodesAnswer(TypedDict):
-    nodes: list[Node]
+    nodes: list[Any]
     # With a page: how many rows the list has.
     total: NotRequired[int]
     # With a page: how many of them have the words.
