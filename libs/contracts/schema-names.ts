@@ -13,7 +13,7 @@ import {
   executionViewSchema,
   workflowViewSchema,
 } from './calls/workflow.ts';
-import { groupViewSchema } from './calls/scaling.ts';
+import { groupViewSchema, scalingOutcomeSchema } from './calls/scaling.ts';
 import { quotaViewSchema } from './calls/quotas.ts';
 import { leafFailureSchema } from './resource.ts';
 import { failureSchema, mistakeSchema } from './failure.ts';
@@ -53,6 +53,7 @@ const names: Readonly<Record<string, z.ZodType>> = {
   ResourceEventData: resourceEvent['create.started'].data,
   ResourceFailure: leafFailureSchema,
   ResourceType: resourceTypeSchema,
+  ScalingOutcome: scalingOutcomeSchema,
   Stack: stackViewSchema,
   StackEvent: stackEventSchema,
   StackEventData: stackEvent['create.started'].data,

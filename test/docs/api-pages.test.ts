@@ -9,6 +9,7 @@ it('shows an operation with its parameters, its body, its answer and the schemas
       paths: {
         '/things/{thing}': {
           post: {
+            tags: ['things'],
             summary: 'Change a thing.',
             parameters: [
               { name: 'thing', in: 'path', required: true, schema: { type: 'string' } },

@@ -24,6 +24,7 @@ interface ApiSchema {
 
 interface ApiOperation {
   readonly summary: string;
+  readonly tags: readonly string[];
   readonly security?: readonly unknown[];
   readonly parameters: readonly {
     readonly name: string;
@@ -188,14 +189,12 @@ function operationSection(title: string, operation: ApiOperation): string {
 const mapValues = <T>(record: Readonly<Record<string, T>>, change: (value: T) => T): Record<string, T> =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 
-/** The operations by the first word of their address that is neither a version nor a parameter, and the schemas. */
+/** The operations by their tags, and the schemas. */
 function sectionsOf(document: OpenApiDocument, prefix: string): string[] {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
-  const groupOf = (path: string): string =>
-    path.split('/').find((part) => part !== '' && !/^v\d|^\{/.test(part)) ?? 'versions';
-  const groups = Map.groupBy(operations, ({ path }) => groupOf(path));
+  const groups = Map.groupBy(operations, ({ operation }) => operation.tags[0] ?? '');
   return [
     ...[...groups].map(([group, same]) =>
       [

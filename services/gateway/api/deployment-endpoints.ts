@@ -82,7 +82,7 @@ function writes({ ask, configLimit }: { ask: Ask; configLimit: BodyLimit }): Rou
       summary: 'Delete a deployment without a stack; a request that the host has not taken is withdrawn.',
       handle: async ({ request, params }) => {
         const project = projectOf(request);
-        const data = { project, deployment: params['deployment'] ?? '' };
+        const data = { project, deployment: params.deployment };
         await ask('configuration', deploymentDelete, { project, data });
       },
     }),
@@ -126,7 +126,7 @@ function reads(ask: Ask): Route[] {
         const project = projectOf(request);
         return ask('configuration', deploymentShow, {
           project,
-          data: { project, deployment: params['deployment'] ?? '' },
+          data: { project, deployment: params.deployment },
         });
       },
     }),

@@ -125,7 +125,7 @@ export function apiFamily(scope: FastifyInstance, options: ApiOptions): void {
     error: problemDetailsSchema,
     errorType: problemDetailsType,
     operationId: operationName,
-    hasTags: true,
+    hasEntityTags: true,
   });
   serveRoutes(scope, apiRoutes(options), { isStrict: true, hasHead: true });
 }

@@ -13,6 +13,7 @@ import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
+import { oneOrMore } from '../http/input.ts';
 import { route, type Route } from '../http/route.ts';
 
 export interface MetricEndpointOptions {
@@ -22,17 +23,12 @@ export interface MetricEndpointOptions {
   now: () => number;
 }
 
-const conditions = z
-  .union([z.string(), z.array(z.string())])
-  .transform((value) => [value].flat())
+const conditions = oneOrMore
   .pipe(z.array(z.string().regex(/^[^=]+=/, 'must be NAME=VALUE')))
   .transform((pairs) => Object.fromEntries(pairs.map((pair) => [...splitAt(pair, pair.indexOf('='))])))
   .optional();
 const splitAt = (text: string, index: number): [string, string] => [text.slice(0, index), text.slice(index + 1)];
-const names = z
-  .union([z.string(), z.array(z.string())])
-  .transform((value) => [value].flat().flatMap((item) => item.split(',')))
-  .optional();
+const names = oneOrMore.transform((values) => values.flatMap((item) => item.split(','))).optional();
 const time = z.iso.datetime({ offset: true });
 const defaultGranularity = 60;
 const hourMs = 3_600_000;
@@ -93,7 +89,7 @@ export function metricEndpoints({ ask, newId, now }: MetricEndpointOptions): Rou
         const { label: where = {}, by = [], aggregate, granularity } = query;
         const to = query.to ?? new Date(now()).toISOString();
         const from = query.from ?? new Date(Date.parse(to) - hourMs).toISOString();
-        const name = params['name'] ?? '';
+        const name = params.name;
         return ask('notification', metricQuery, {
           project,
           data: { project, name, where, by, aggregate, granularity, from, to },

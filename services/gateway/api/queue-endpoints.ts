@@ -90,7 +90,7 @@ function queueWrites(options: QueueEndpointOptions): Route[] {
       body: posted,
       answer: z.object({ ids: z.array(z.string()) }),
       handle: async ({ request, params, body: { messages } }) => {
-        const queue = params['queue'] ?? '';
+        const queue = params.queue;
         const project = projectOf(request);
         await refuseService(bus, queue, 'publish to');
         const data = { project, queue, client_id: 'api', messages };
@@ -102,7 +102,7 @@ function queueWrites(options: QueueEndpointOptions): Route[] {
       path: '/queues/{queue}/messages',
       summary: 'Remove all messages of a queue. Requests that a deployment waits for stay.',
       handle: async ({ request, params }) => {
-        const queue = params['queue'] ?? '';
+        const queue = params.queue;
         const project = projectOf(request);
         await refuseService(bus, queue, 'purge');
         await isBusQueue(options, request, queue);
@@ -190,7 +190,7 @@ function queueReads(options: QueueEndpointOptions): Route[] {
       summary: 'Show a queue: messages that wait, messages in flight, age of the oldest.',
       answer: rowSchema,
       handle: async ({ request, params }) => {
-        const queue = params['queue'] ?? '';
+        const queue = params.queue;
         const project = projectOf(request);
         if (await isBusQueue(options, request, queue)) {
           const found = (await bus.queues.list()).find(({ name }) => name === queue);
@@ -206,7 +206,7 @@ function queueReads(options: QueueEndpointOptions): Route[] {
       query: z.strictObject({ limit }),
       answer: z.object({ messages: z.array(z.looseObject({ id: z.string() })) }),
       handle: async ({ request, params, query }) => {
-        const queue = params['queue'] ?? '';
+        const queue = params.queue;
         const project = projectOf(request);
         const messages = (await isBusQueue(options, request, queue))
           ? await bus.queues.peek(queue, query.limit)
@@ -221,7 +221,7 @@ function queueReads(options: QueueEndpointOptions): Route[] {
       stream: 'only',
       answer: z.unknown(),
       handle: async ({ request, reply, params }) => {
-        const queue = params['queue'] ?? '';
+        const queue = params.queue;
         const project = projectOf(request);
         // Report errors in the request before the stream opens.
         const ofBus = await isBusQueue(options, request, queue);

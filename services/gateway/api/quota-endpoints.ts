@@ -29,7 +29,7 @@ export function quotaEndpoints({ ask, otherProjects }: { ask: Ask; otherProjects
         'Show the limits of a project, by id or name, and what it uses. Other projects than the own one are for operators.',
       answer: quotaShow.answer,
       handle: async ({ request, params }) => {
-        const project = await otherProjects.of(callerOf(request), params['project'], 'read the quota of');
+        const project = await otherProjects.of(callerOf(request), params.project, 'read the quota of');
         return inOrder(await Promise.all(services.map((service) => ask(service, quotaShow, { data: { project } }))));
       },
     }),
@@ -41,7 +41,7 @@ export function quotaEndpoints({ ask, otherProjects }: { ask: Ask; otherProjects
       body: z.strictObject({ limits: quotaChangesSchema }),
       answer: quotaSet.answer,
       handle: async ({ request, params, body: { limits } }) => {
-        const project = await otherProjects.of(callerOf(request), params['project'], 'set the quota of');
+        const project = await otherProjects.of(callerOf(request), params.project, 'set the quota of');
         const asked = (service: string): boolean =>
           Object.keys(limits).some((name) => quotaServices[name as QuotaName] === service);
         const answers = services.map((service) =>

@@ -19,7 +19,7 @@ interface Listed {
   readonly path: string;
   readonly isPublic: boolean;
   readonly facts: RouteFacts | undefined;
-  readonly hasTag: boolean;
+  readonly hasEntityTag: boolean;
 }
 
 /** The facts of an API as a whole. */
@@ -36,7 +36,7 @@ export interface DocumentOptions {
   /** The name of an operation; made of its method and address when it is absent. */
   readonly operationId?: (method: string, path: string) => string;
   /** True for an API whose answers to GET have an `ETag`. */
-  readonly hasTags?: boolean;
+  readonly hasEntityTags?: boolean;
 }
 
 /** Serves `openapi.json` below the prefix of the scope. Call it before the scope gets the routes of the API. */
@@ -59,8 +59,15 @@ export function serveDocument(scope: FastifyInstance, options: DocumentOptions):
     const isPublic = config?.public === true;
     const facts = config?.declared;
     for (const each of [method].flat()) {
-      const hasTag = options.hasTags === true && facts?.answer !== undefined && !facts.stream && !config?.sensitive;
-      routes.push({ method: each, path: path === '' ? '/' : path, isPublic, facts, hasTag: hasTag && each === 'GET' });
+      const hasEntityTag =
+        options.hasEntityTags === true && facts?.answer !== undefined && !facts.stream && !config?.sensitive;
+      routes.push({
+        method: each,
+        path: path === '' ? '/' : path,
+        isPublic,
+        facts,
+        hasEntityTag: hasEntityTag && each === 'GET',
+      });
     }
   });
 }
@@ -111,7 +118,7 @@ function documentOf(routes: readonly Listed[], options: DocumentOptions & { pref
     paths,
     components: {
       securitySchemes: { token: { type: 'apiKey', in: 'header', name: 'X-Auth-Token' } },
-      ...(options.hasTags && { headers: { ETag: entityTag } }),
+      ...(options.hasEntityTags && { headers: { ETag: entityTag } }),
       responses: {
         ...Object.fromEntries(
           Object.values(refusals).map(([name, meaning]) => [name, { description: meaning, content }] as const),
@@ -119,7 +126,7 @@ function documentOf(routes: readonly Listed[], options: DocumentOptions & { pref
         Error: { description: 'The error.', content },
         // An answer to HEAD has no body.
         HeadError: { description: 'The error, without a body.' },
-        ...(options.hasTags && { NotModified: notModified }),
+        ...(options.hasEntityTags && { NotModified: notModified }),
       },
       schemas: named.parts,
     },
@@ -163,7 +170,7 @@ function mayRefuse(status: number, { method, path, isPublic, facts }: Listed): b
 }
 
 function responsesOf(route: Listed, schemaOf: (schema: z.ZodType) => JsonObject): object {
-  const { method, facts, hasTag } = route;
+  const { method, facts, hasEntityTag } = route;
   if (!facts) return {};
   const { answer, answerType = 'application/json', status = answer ? 200 : 204, also = {}, isRefusal, stream } = facts;
   const isHead = method === 'HEAD';
@@ -176,14 +183,14 @@ function responsesOf(route: Listed, schemaOf: (schema: z.ZodType) => JsonObject)
   });
   const response = (schema: z.ZodType | null | undefined): object => ({
     description: schema ? 'Success.' : 'Done.',
-    ...(hasTag && { headers: { ETag: { $ref: '#/components/headers/ETag' } } }),
+    ...(hasEntityTag && { headers: { ETag: { $ref: '#/components/headers/ETag' } } }),
     ...(schema && !isHead && { content: contentOf(schema) }),
   });
   const refused = Object.entries(refusals).filter(([code]) => !isHead && mayRefuse(Number(code), route));
   return {
     ...(!isRefusal && { [status]: response(answer) }),
     ...Object.fromEntries(Object.entries(also).map(([code, schema]) => [code, response(schema)])),
-    ...(hasTag && { 304: { $ref: '#/components/responses/NotModified' } }),
+    ...(hasEntityTag && { 304: { $ref: '#/components/responses/NotModified' } }),
     ...Object.fromEntries(refused.map(([code, [name]]) => [code, { $ref: `#/components/responses/${name}` }] as const)),
     default: { $ref: `#/components/responses/${isHead ? 'HeadError' : 'Error'}` },
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { bodyReader, parameterReader, refuseAll } from './input.ts';
+import { bodyReader, oneOrMore, parameterReader, refuseAll } from './input.ts';
 
 const query = z.object({
   limit: z.int().min(1).max(10).optional(),
@@ -29,9 +29,13 @@ describe('a query', () => {
     expect(read({ limit: ['1', '2'], page: 'x' })).toEqual({ limit: 2, ratio: 0.5 });
   });
 
+  it('is read also where the schema changes the object', () => {
+    const schema = z.object({ limit: z.int() }).transform(({ limit }) => limit * 2);
+    expect(parameterReader(schema, { place: 'query', refuse: refuseAll })({ limit: '4' })).toBe(8);
+  });
+
   it('gives all values to a schema of a text or a list', () => {
-    const types = z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat());
-    const reads = parameterReader(z.object({ types: types.optional() }), { place: 'query', refuse: refuseAll });
+    const reads = parameterReader(z.object({ types: oneOrMore.optional() }), { place: 'query', refuse: refuseAll });
     expect(reads({ types: ['a', 'b'] })).toEqual({ types: ['a', 'b'] });
     expect(reads({ types: 'a' })).toEqual({ types: ['a'] });
   });

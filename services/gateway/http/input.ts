@@ -99,12 +99,16 @@ function knownIn(schema: z.ZodType): string | undefined {
   return others.length === 0 ? names : undefined;
 }
 
+/** The values of a parameter that a client sends once or several times. Programs may also give one text. */
+export const oneOrMore = z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat());
+
 /** A function that reads a query or headers. It throws what `refuse` makes of the mistakes. */
 export function parameterReader<T>(
   schema: z.ZodType<T>,
   { place, refuse }: { place: 'query' | 'headers'; refuse: Refuse },
 ): (given: QueryValues) => T {
-  const shape: Readonly<Record<string, z.ZodType>> = schema instanceof z.ZodObject ? schema.shape : {};
+  const fields = innermost(schema);
+  const shape: Readonly<Record<string, z.ZodType>> = fields instanceof z.ZodObject ? fields.shape : {};
   const readers = new Map(Object.entries(shape).map(([name, field]) => [name, readerOf(field)]));
   // Headers that a route does not know are not its own.
   const isOwn = (name: string): boolean => place === 'query' || readers.has(name);
@@ -129,7 +133,7 @@ function readerOf(field: z.ZodType): ReadValue {
     const one = readerOf(inner.element as z.ZodType);
     return (value) => [value].flat().map((each) => one(each));
   }
-  // Text or a list: all values, when there are several.
+  // As `oneOrMore`: all values.
   if (
     inner instanceof z.ZodUnion &&
     inner.options.some((option) => innermost(option as z.ZodType) instanceof z.ZodArray)

@@ -395,27 +395,6 @@ class GroupWarmPool(TypedDict):
     unfilled: NotRequired[GroupWarmPoolUnfilled]
 
 
-class GroupOutcome(TypedDict):
-    # The id of the request; events of the scaling have it, too.
-    id: str
-    at: str
-    # The name of the group in its stack.
-    group: str
-    policy: str | None
-    reason: Literal["signal", "alarm", "schedule", "update", "replacement", "refresh", "request"]
-    # `deciding`: a listener of the hook `deciding` decides; an event reports its decision.
-    result: Literal["applied", "refused", "deciding"]
-    # The number of members at the time of the request.
-    before: int
-    # The number of members that the request leads to.
-    after: int
-    refusal: Literal["busy", "failed", "suspended", "deciding", "cooldown", "paused", "warming", "limit", "unchanged", "protected", "quota", "vetoed", "invalid", "missing"] | None
-    # One sentence: what happened and why.
-    message: str
-    # Seconds after which the same request may succeed; null when this is not known.
-    retry_after: float | None
-
-
 class Group(TypedDict):
     # The group's own stack.
     stack_id: str
@@ -434,7 +413,7 @@ class Group(TypedDict):
     # The members that are complete and wait out of service; absent without a pool.
     warm_pool: NotRequired[GroupWarmPool]
     # The latest requests, the newest first; at most 20.
-    outcomes: list[GroupOutcome]
+    outcomes: list[ScalingOutcome]
 
 
 class HostServer(TypedDict):
@@ -638,6 +617,27 @@ class ResourceFailure(TypedDict):
     resource: str
     type: str
     failure: Failure
+
+
+class ScalingOutcome(TypedDict):
+    # The id of the request; events of the scaling have it, too.
+    id: str
+    at: str
+    # The name of the group in its stack.
+    group: str
+    policy: str | None
+    reason: Literal["signal", "alarm", "schedule", "update", "replacement", "refresh", "request"]
+    # `deciding`: a listener of the hook `deciding` decides; an event reports its decision.
+    result: Literal["applied", "refused", "deciding"]
+    # The number of members at the time of the request.
+    before: int
+    # The number of members that the request leads to.
+    after: int
+    refusal: Literal["busy", "failed", "suspended", "deciding", "cooldown", "paused", "warming", "limit", "unchanged", "protected", "quota", "vetoed", "invalid", "missing"] | None
+    # One sentence: what happened and why.
+    message: str
+    # Seconds after which the same request may succeed; null when this is not known.
+    retry_after: float | None
 
 
 class Service(TypedDict):
@@ -1013,7 +1013,7 @@ class ListGroupsAnswerGroup(TypedDict):
     # The deadline of a listener that decides.
     deciding_until: str | None
     # The latest request and its outcome.
-    outcome: GroupOutcome | None
+    outcome: ScalingOutcome | None
 
 
 class ListGroupsAnswer(TypedDict):
@@ -1436,30 +1436,9 @@ class ActOnGroupBodyHeartbeat(TypedDict):
 ActOnGroupBody: TypeAlias = Union[ActOnGroupBodyProtect, ActOnGroupBodyPause, ActOnGroupBodyResize, ActOnGroupBodyRemove, ActOnGroupBodyRefresh, ActOnGroupBodyContinueRefresh, ActOnGroupBodyCancelRefresh, ActOnGroupBodyDecide, ActOnGroupBodyHeartbeat]
 
 
-class Outcome(TypedDict):
-    # The id of the request; events of the scaling have it, too.
-    id: str
-    at: str
-    # The name of the group in its stack.
-    group: str
-    policy: str | None
-    reason: Literal["signal", "alarm", "schedule", "update", "replacement", "refresh", "request"]
-    # `deciding`: a listener of the hook `deciding` decides; an event reports its decision.
-    result: Literal["applied", "refused", "deciding"]
-    # The number of members at the time of the request.
-    before: int
-    # The number of members that the request leads to.
-    after: int
-    refusal: Literal["busy", "failed", "suspended", "deciding", "cooldown", "paused", "warming", "limit", "unchanged", "protected", "quota", "vetoed", "invalid", "missing"] | None
-    # One sentence: what happened and why.
-    message: str
-    # Seconds after which the same request may succeed; null when this is not known.
-    retry_after: float | None
-
-
 class ActOnGroupAnswer(TypedDict):
     # For an action that asks for other members.
-    outcome: NotRequired[Outcome]
+    outcome: NotRequired[ScalingOutcome]
     # For a heartbeat: the new deadline.
     deadline: NotRequired[str]
 

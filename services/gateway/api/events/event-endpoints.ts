@@ -9,6 +9,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { refuseForeignPage } from '../../http/upgrades.ts';
 import { authenticated, callerOf, type Authenticate, type Caller } from '../../identity/caller.ts';
+import { oneOrMore } from '../../http/input.ts';
 import { route, type Route } from '../../http/route.ts';
 import type { Streams } from '../../http/event-stream.ts';
 import type { EventSockets } from './event-socket.ts';
@@ -33,9 +34,7 @@ export const eventSocketPath = '/events/ws';
 export const opensWithTicket = ({ routeOptions, query }: FastifyRequest): boolean =>
   routeOptions.url?.endsWith(eventSocketPath) === true && (query as { ticket?: unknown }).ticket !== undefined;
 
-const list = z
-  .union([z.string(), z.array(z.string())])
-  .transform((value) => [value].flat().flatMap((item) => item.split(',')));
+const list = oneOrMore.transform((values) => values.flatMap((item) => item.split(',')));
 /** Filters in the dialects of the CloudEvents Subscriptions API, as JSON. */
 const filtersSchema = z
   .string()
