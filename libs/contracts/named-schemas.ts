@@ -42,28 +42,39 @@ export class NamedSchemas {
     for (const [name, part] of Object.entries($defs as Record<string, JsonObject>)) {
       if (name.startsWith('__'))
         throw new AnnealError('Defect', `A schema that contains itself needs a name: ${name}.`);
-      const { id: _id, ...placed } = moved(part) as JsonObject;
+      const { id: _id, ...placed } = this.#moved(part) as JsonObject;
       const known = this.#parts.get(name);
       if (known && JSON.stringify(known) !== JSON.stringify(placed)) {
         throw new AnnealError('Defect', `Two schemas have the name ${name}.`);
       }
       this.#parts.set(name, placed);
     }
-    return moved(schema) as JsonObject;
+    return this.#moved(schema) as JsonObject;
+  }
+
+  #moved(value: Json): Json {
+    if (Array.isArray(value)) return value.map((each) => this.#moved(each));
+    if (typeof value !== 'object' || value === null) return value;
+    const { $ref, ...rest } = value;
+    const known = formats.get(rest['pattern']);
+    if (known && rest['type'] === 'string') {
+      const [name, form] = known;
+      this.#parts.set(name, form);
+      const { type: _type, format: _format, pattern: _pattern, ...more } = rest;
+      return { ...reference(name), ...more };
+    }
+    const own = typeof $ref === 'string' && $ref.startsWith(within) ? reference($ref.slice(within.length)) : {};
+    return { ...own, ...Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, this.#moved(each)])) };
   }
 }
 
 const within = '#/$defs/';
+const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 
-function moved(value: Json): Json {
-  if (Array.isArray(value)) return value.map(moved);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [
-      key,
-      key === '$ref' && typeof each === 'string' && each.startsWith(within)
-        ? `#/components/schemas/${each.slice(within.length)}`
-        : moved(each),
-    ]),
-  );
-}
+/** The formats that zod checks with a long pattern: a document writes each once. By the pattern. */
+const formats: ReadonlyMap<unknown, readonly [name: string, form: JsonObject]> = new Map(
+  Object.entries({ Time: z.iso.datetime(), Uuid: z.uuid(), Ipv4: z.ipv4(), Ipv6: z.ipv6() }).map(([name, schema]) => {
+    const { $schema: _schema, ...form } = jsonSchemaOf(schema, 'output');
+    return [form['pattern'], [name, form]];
+  }),
+);

@@ -6,6 +6,8 @@ import { AnnealError, errorTable, fromFailure, isErrorCode, toFailure } from './
 import { examples } from './asyncapi/examples.ts';
 import { definitionsByFile, registry } from './registry.ts';
 import { stackDelete } from './calls/scheduling.ts';
+import { message, type Definition } from './define.ts';
+import { wireLock } from './wire-lock.ts';
 
 const mint = createMint({ source: 'anneal/test', newId: () => 'id-1', now: () => new Date(0) });
 
@@ -58,14 +60,14 @@ describe('the AsyncAPI document', () => {
   const document = asyncApi({ version: '0.0.0', byFile: definitionsByFile }) as {
     servers: Record<string, { protocol: string }>;
     channels: Record<string, object>;
-    components: { messages: Record<string, object> };
+    components: { messages: Record<string, object>; channelBindings: object };
   };
 
   it('contains the address of events and queues on each broker, and of the WebSocket', () => {
     expect(Object.values(document.servers).map(({ protocol }) => protocol)).toEqual(['amqp', 'nats', 'wss']);
     expect(document.channels['stack_create_completed']).toMatchObject({
       address: 'stack.create.completed',
-      bindings: { amqp: { is: 'routingKey', exchange: { name: 'anneal.events', type: 'topic', durable: true } } },
+      bindings: { $ref: '#/components/channelBindings/event' },
       'x-nats': { stream: 'anneal-events', subject: 'anneal.e.stack.create.completed' },
     });
     expect(document.channels['anneal_templating_requests']).toMatchObject({
@@ -74,20 +76,44 @@ describe('the AsyncAPI document', () => {
     });
     const { _api_v1_events_ws: socket, ...brokers } = document.channels;
     expect(socket).toMatchObject({
-      bindings: { ws: { method: 'GET', query: { properties: { after: {}, types: {} } } } },
+      bindings: { $ref: '#/components/channelBindings/stream' },
       servers: [{ $ref: '#/servers/gateway' }],
       messages: { stack_create_completed: {}, events_gap: {}, events_position: {} },
     });
-    for (const channel of Object.values(brokers)) expect(channel).toHaveProperty('bindings.amqp');
+    for (const channel of Object.values(brokers)) expect(channel).toHaveProperty('bindings');
+    expect(document.components.channelBindings).toMatchObject({
+      event: { amqp: { is: 'routingKey', exchange: { name: 'anneal.events', type: 'topic', durable: true } } },
+      stream: { ws: { method: 'GET', query: { properties: { after: {}, types: {} } } } },
+    });
   });
 
   it('describes each message as a CloudEvent', () => {
-    for (const message of Object.values(document.components.messages)) {
-      expect(message).toMatchObject({
-        contentType: 'application/cloudevents+json',
-        payload: { allOf: expect.any(Array) },
+    for (const each of Object.values(document.components.messages)) {
+      expect(each).toMatchObject({
+        payload: {
+          allOf: [
+            { $ref: expect.stringMatching(/schemas\/(?:envelope|answerEnvelope)$/) },
+            { properties: { type: {}, data: {} } },
+          ],
+        },
       });
     }
+  });
+});
+
+describe('the lock of the wire', () => {
+  const thing = (fields: z.ZodType): Definition => message('thing.made', 'Made.', fields);
+  const of = (fields: z.ZodType, version: string, before = ''): string =>
+    wireLock([thing(fields)], { version, before });
+  const line = (lock: string): string => lock.split('\n').at(-2) ?? '';
+
+  it('changes its line with the form of a message, and keeps the version of a form that stays', () => {
+    const first = of(z.object({ a: z.string() }), '1.0.0');
+    expect(line(first)).toMatch(/^thing\.made message 1\.0\.0 [0-9a-f]{16}$/);
+    expect(of(z.object({ a: z.string() }), '2.0.0', first)).toBe(first);
+    const described = z.object({ a: z.string().meta({ description: 'For people.' }) });
+    expect(of(described, '2.0.0', first)).toBe(first);
+    expect(line(of(z.object({ a: z.number() }), '2.0.0', first))).toMatch(/^thing\.made message 2\.0\.0 /);
   });
 });
 

@@ -1,13 +1,28 @@
 /** The names of schemas that many messages and answers share, for documents with one place for each schema. */
 import { z } from 'zod';
-import { configViewSchema, deploymentViewSchema, hostViewSchema, queueViewSchema } from './calls/configuration.ts';
+import {
+  configViewSchema,
+  deploymentViewSchema,
+  hostViewSchema,
+  queueMessageSchema,
+  queueViewSchema,
+} from './calls/configuration.ts';
 import { contextViewSchema } from './calls/context.ts';
 import { deliveryViewSchema, eventGapSchema, subscriptionViewSchema } from './calls/notification.ts';
-import { nodeViewSchema } from './calls/provisioning.ts';
-import { conditionSchema, resourceViewSchema, stackEventSchema, stackViewSchema } from './calls/scheduling.ts';
+import { nodeViewSchema, runbookViewSchema } from './calls/provisioning.ts';
+import {
+  attentionSchema,
+  conditionSchema,
+  resourceViewSchema,
+  stackEventSchema,
+  stackViewSchema,
+} from './calls/scheduling.ts';
 import { alarmViewSchema } from './calls/alarms.ts';
+import { allocationViewSchema } from './calls/allocations.ts';
+import { inspectionRuleViewSchema } from './calls/inspection-rules.ts';
 import { credentialViewSchema } from './calls/credentials.ts';
 import {
+  adHocActionViewSchema,
   cronTriggerViewSchema,
   executionTaskSchema,
   executionViewSchema,
@@ -15,15 +30,19 @@ import {
 } from './calls/workflow.ts';
 import { groupViewSchema, scalingOutcomeSchema } from './calls/scaling.ts';
 import { quotaViewSchema } from './calls/quotas.ts';
-import { leafFailureSchema } from './resource.ts';
+import { leafFailureSchema, nestedRequestSchema, resourceRequestSchema } from './resource.ts';
 import { failureSchema, mistakeSchema } from './failure.ts';
 import { deploymentEvent, hostEvent, resourceEvent, stackEvent } from './events.ts';
+import { groupEvent, memberEvent } from './group-events.ts';
 import { occasionSchema, originSchema } from './origin.ts';
 import { expressionSchema, planResourceSchema, planSchema } from './plan.ts';
 import { propertySchema, resourceTypeSchema } from './resource-type.ts';
 
 const names: Readonly<Record<string, z.ZodType>> = {
+  AdHocAction: adHocActionViewSchema,
   Alarm: alarmViewSchema,
+  Allocation: allocationViewSchema,
+  Attention: attentionSchema,
   Condition: conditionSchema,
   Config: configViewSchema,
   Context: contextViewSchema,
@@ -38,9 +57,14 @@ const names: Readonly<Record<string, z.ZodType>> = {
   Expression: expressionSchema,
   Failure: failureSchema,
   Group: groupViewSchema,
+  GroupMemberEventData: memberEvent.entering.data,
+  GroupRefreshEventData: groupEvent.refreshStarted.data,
+  GroupScalingEventData: groupEvent.started.data,
   Host: hostViewSchema,
   HostEventData: hostEvent.up.data,
+  InspectionRule: inspectionRuleViewSchema,
   Mistake: mistakeSchema,
+  NestedRequest: nestedRequestSchema,
   Node: nodeViewSchema,
   Occasion: occasionSchema,
   Origin: originSchema,
@@ -48,11 +72,14 @@ const names: Readonly<Record<string, z.ZodType>> = {
   PlanResource: planResourceSchema,
   PropertySchema: propertySchema,
   Queue: queueViewSchema,
+  QueueMessage: queueMessageSchema,
   Quota: quotaViewSchema,
   Resource: resourceViewSchema,
   ResourceEventData: resourceEvent['create.started'].data,
   ResourceFailure: leafFailureSchema,
+  ResourceRequest: resourceRequestSchema,
   ResourceType: resourceTypeSchema,
+  Runbook: runbookViewSchema,
   ScalingOutcome: scalingOutcomeSchema,
   Stack: stackViewSchema,
   StackEvent: stackEventSchema,

@@ -8,8 +8,9 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildFolder } from '@anneal/runtime/service/built-folder.ts';
+import { madePages, messageSchemas } from './made-pages.ts';
 import { buildSite } from './site.ts';
-import { builtDocs, docsPages, textOfSource } from './sources.ts';
+import { builtDocs, documentTexts, textOfSource, writtenPages } from './sources.ts';
 
 const here = import.meta.dirname;
 const repository = join(here, '../..');
@@ -17,9 +18,9 @@ const repository = join(here, '../..');
 const largestCopy = 1024 * 1024;
 
 async function writeSite(folder: string): Promise<void> {
-  const paths = await docsPages();
-  const texts = await Promise.all(paths.map(async (path) => [path, await textOfSource(path)] as const));
-  const { files, copies, broken } = buildSite(new Map(texts));
+  const documents = await documentTexts();
+  const { files, copies, broken } = buildSite(new Map([...(await writtenPages()), ...madePages(documents)]));
+  for (const [name, schema] of messageSchemas(documents)) files.set(name, schema);
   for (const path of copies) {
     const found = await stat(join(repository, path)).catch(() => undefined);
     if (found === undefined) broken.push(`a page links to ${path}, which does not exist`);

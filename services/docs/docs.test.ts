@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { renderPage, slugOf } from './markdown.ts';
 import { buildSite } from './site.ts';
-import { addressOfPage, docsPages, textOfSource } from './sources.ts';
+import { madePages, messageSchemas } from './made-pages.ts';
+import { addressOfPage, documentTexts, writtenPages } from './sources.ts';
 
 const pages = new Set(['docs/README.md', 'docs/tasks/join.md', 'examples/a/README.md']);
 
@@ -57,16 +58,38 @@ describe('the site', () => {
     expect(broken).toEqual(['docs/README.md: docs/README.md has no section #nothing']);
   });
 
+  it('leads a link to a document for programs to the page of the document', () => {
+    const known = new Set(['docs/README.md', 'docs/reference/heat-api.md', 'docs/reference/messages.md']);
+    const text = '# T\n[a](reference/openapi/heat.yaml) [b](../asyncapi.yaml)';
+    const { html } = renderPage(text, 'docs/README.md', known);
+    expect([...html.matchAll(/href="([^"]*)"/g)].map(([, href]) => href)).toEqual([
+      '/docs/reference/heat-api',
+      '/docs/reference/messages',
+    ]);
+  });
+
+  it('has a JSON Schema of each message that is complete in itself', async () => {
+    const schemas = messageSchemas(await documentTexts());
+    const update = JSON.parse(schemas.get('schemas/resource.update.json') ?? '{}') as object;
+    expect(update).toMatchObject({ title: 'resource.update', $defs: { NestedRequest: {}, Origin: {} } });
+    for (const [name, text] of schemas) {
+      const { $defs = {} } = JSON.parse(text) as { $defs?: object };
+      const named = [...text.matchAll(/"\$ref": "([^"]+)"/g)].map(([, each = '']) => each.replace('#/$defs/', ''));
+      expect(Object.keys($defs), name).toEqual(expect.arrayContaining(named));
+    }
+  });
+
   it('has every page of the repository, no broken link and no request to another server', async () => {
-    const paths = await docsPages();
     // Diagrams are tested above; without them the test takes a second.
-    const texts = await Promise.all(
-      paths.map(async (path) => [path, (await textOfSource(path)).replaceAll('```mermaid', '```text')] as const),
+    const written = [...(await writtenPages())].map(
+      ([path, text]) => [path, text.replaceAll('```mermaid', '```text')] as const,
     );
-    const { files, broken } = buildSite(new Map(texts));
+    const made = madePages(await documentTexts());
+    const { files, broken } = buildSite(new Map([...written, ...made]));
     expect(broken).toEqual([]);
-    expect(paths.length).toBeGreaterThan(60);
-    expect(files.size).toBe(paths.length + 1);
+    expect(written.length).toBeGreaterThan(60);
+    expect(made.size).toBe(8);
+    expect(files.size).toBe(written.length + made.size + 1);
     for (const [name, content] of files) {
       if (name.endsWith('.html')) expect(content, name).not.toMatch(/(?:src|<link[^>]*href)="https?:/);
     }

@@ -2,6 +2,7 @@
 import { posix } from 'node:path';
 import { renderMermaidSVG } from 'beautiful-mermaid';
 import MarkdownIt from 'markdown-it';
+import { pageOfDocument } from './documents.ts';
 import { addressOfPage, docsPrefix } from './sources.ts';
 
 export interface RenderedPage {
@@ -33,7 +34,7 @@ function diagram(code: string): string {
   return `<figure class="diagram">${svg.replaceAll(/@import url\([^)]*\);/g, '')}</figure>`;
 }
 
-/** A link of a page: to a page of the site, to a file, or to another site. */
+/** A link of a page: to a page of the site (also for a document of which there is a page), to a file, or to another site. */
 function targetOf(
   href: string,
   { path, pages, page }: { path: string; pages: ReadonlySet<string>; page: RenderedPage },
@@ -41,7 +42,9 @@ function targetOf(
   if (/^[a-z]+:/.test(href)) return href;
   const [file = '', section] = href.split('#');
   const target = file === '' ? path : posix.normalize(posix.join(posix.dirname(path), file));
-  const known = [target, posix.join(target, 'README.md')].find((each) => pages.has(each));
+  const known = [target, pageOfDocument.get(target), posix.join(target, 'README.md')].find(
+    (each) => each !== undefined && pages.has(each),
+  );
   if (known === undefined) {
     page.files.push(target);
     return `${docsPrefix}/files/${target}.txt`;

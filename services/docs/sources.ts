@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sourceFiles, type BuiltFolder } from '@anneal/runtime/service/built-folder.ts';
+import { pageOfDocument } from './documents.ts';
 
 const repository = join(import.meta.dirname, '../..');
 
@@ -24,14 +25,27 @@ export const builtDocs: BuiltFolder = {
   command: 'npm run build:docs',
   target: join(import.meta.dirname, 'dist'),
   root: repository,
-  sources: [...pagePatterns, 'services/docs/*.{ts,json}', 'services/docs/assets/*', 'package-lock.json'],
+  sources: [
+    ...pagePatterns,
+    ...pageOfDocument.keys(),
+    'services/docs/*.{ts,json}',
+    'services/docs/assets/*',
+    'package-lock.json',
+  ],
 };
-
-/** Every page, by its path from the root of the repository. */
-export const docsPages = (): Promise<string[]> => sourceFiles(repository, pagePatterns);
 
 /** The text of a file of the repository. */
 export const textOfSource = (path: string): Promise<string> => readFile(join(repository, path), 'utf8');
+
+const textsOf = async (paths: readonly string[]): Promise<Map<string, string>> =>
+  new Map(await Promise.all(paths.map(async (path) => [path, await textOfSource(path)] as const)));
+
+/** The text of every written page, by its path from the root of the repository. */
+export const writtenPages = async (): Promise<Map<string, string>> =>
+  textsOf(await sourceFiles(repository, pagePatterns));
+
+/** The text of every document of `pageOfDocument`, by its path. */
+export const documentTexts = (): Promise<Map<string, string>> => textsOf([...pageOfDocument.keys()]);
 
 /**
  * The address of a page on the site, below the prefix: `docs/tasks/join.md` is `tasks/join`, a README is its folder.

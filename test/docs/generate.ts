@@ -1,5 +1,5 @@
 /**
- * `npm run docs`: writes docs/reference/ and the generated half of the Python client from the code; with `--check` writes
+ * `npm run docs`: writes docs/reference/, with the OpenAPI documents, from the code; with `--check` writes
  * nothing and fails when they are stale.
  */
 import { readFile, writeFile } from 'node:fs/promises';
@@ -11,8 +11,10 @@ import { commandTree } from '@anneal/cli/completion/tree.ts';
 import { describeCommands } from '@anneal/cli/describe.ts';
 import { buildProgram } from '@anneal/cli/program.ts';
 import { versionRows } from '@anneal/cli/template/language.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { readableYaml } from '@anneal/contracts/readable-yaml.ts';
+import { compatibleApis, ownApi } from '@anneal/docs/documents.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
-import { apiPrefix } from '@anneal/gateway/api/family.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
 import { startTestGateway } from '@anneal/gateway/testing/test-gateway.ts';
 import { functionRows } from '@anneal/hot/functions/reference.ts';
@@ -22,16 +24,12 @@ import { notificationService } from '@anneal/notification/service.ts';
 import { builtInTypes } from '@anneal/hot/served.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
 import { busMetrics } from '@anneal/runtime/observe/instrument.ts';
-import { asyncApi } from '@anneal/contracts/asyncapi/document.ts';
-import { definitionsByFile } from '@anneal/contracts/registry.ts';
 import { serviceMetrics } from '@anneal/runtime/observe/service-metrics.ts';
 import { clockMetrics } from '@anneal/runtime/time/machine-clock.ts';
 import { queueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
 import { sharedSettings } from '@anneal/runtime/service/shared-settings.ts';
 import { schedulingService } from '@anneal/scheduling/service.ts';
 import { templatingService } from '@anneal/templating/service.ts';
-import { compatibleApiPage, compatiblePages, httpApiPage, messagesPage, type OpenApiDocument } from './api-pages.ts';
-import { pythonClient, type ClientDocument } from './python-client.ts';
 import {
   commandsPage,
   errorsPage,
@@ -61,17 +59,12 @@ const program = await buildProgram({ environment: {}, cwd: '.' } as CliContext, 
   stdout: process.stdout,
   stderr: process.stderr,
 });
-const messages = asyncApi({ version: '', byFile: definitionsByFile }) as unknown as OpenApiDocument;
 // These documents list the routes that a server has.
 const gateway = await startTestGateway();
-const openApi = (await gateway.call('GET', `${apiPrefix}/openapi.json`)).json as unknown as OpenApiDocument;
-const compatible = await Promise.all(
-  compatiblePages.map(async ({ file, prefix, ...about }) => {
+const documents = await Promise.all(
+  [ownApi, ...compatibleApis].map(async ({ path, prefix }) => {
     const { json } = await gateway.call('GET', `${prefix}/openapi.json`);
-    const document = json as unknown as OpenApiDocument;
-    const shows = 'shows' in about ? about.shows : '/';
-    const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => path.startsWith(shows)));
-    return [file, compatibleApiPage(about, { ...document, paths }, prefix)] as const;
+    return { name: path, text: readableYaml(json as unknown as JsonObject), path: join(root, path) };
   }),
 );
 await gateway.stop();
@@ -81,9 +74,6 @@ const pages: Record<string, string> = {
   'events.md': eventsPage(),
   'functions.md': functionsPage({ versions: versionRows(), functions: functionRows, yaql: yaqlRows() }),
   'node-states.md': nodeStatesPage(),
-  'http-api.md': httpApiPage(openApi, apiPrefix),
-  ...Object.fromEntries(compatible),
-  'messages.md': messagesPage(messages.components.schemas, definitionsByFile),
   'metrics.md': metricsPage([
     ...Object.values(busMetrics),
     ...Object.values(queueMetrics),
@@ -99,12 +89,9 @@ const pages: Record<string, string> = {
   'workflow-actions.md': workflowActionsPage(workflowActions),
 };
 
-const python = pythonClient(openApi as unknown as ClientDocument);
-const pythonFile = (name: string): string => join(root, 'clients', 'python', 'src', 'anneal_client', name);
 const stale: string[] = [];
 const files = [
-  { name: 'the types of the Python client', text: python.types, path: pythonFile('types.py') },
-  { name: 'the operations of the Python client', text: python.operations, path: pythonFile('operations.py') },
+  ...documents,
   ...Object.entries(pages).map(([name, text]) => ({ name, text, path: join(folder, name) })),
   { name: 'the commands for completion', text: commandsText(commandTree(program)), path: fileURLToPath(commandsFile) },
 ];

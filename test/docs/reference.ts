@@ -9,11 +9,14 @@ import type { YaqlRow } from '@anneal/hot/yaql/library/library.ts';
 import type { VersionRow } from '@anneal/cli/template/language.ts';
 import { stringify } from 'yaml';
 import { eventDataSections } from './event-data.ts';
-import { page, table } from './markdown-table.ts';
+import { generatedPage, table } from '@anneal/docs/markdown-table.ts';
 import type { SettingDefinitions } from '@anneal/runtime/service/settings.ts';
 import type { z } from 'zod';
 import { stepNames } from '@anneal/provisioning/nodes/plan/catalogue.ts';
 import { nodeTransitions, outcomeVerbs, stateFacts, steps } from '@anneal/provisioning/documents/states.ts';
+
+const page = (title: string, ...parts: string[]): string =>
+  generatedPage(title, 'Generated from the code by `npm run docs`.', ...parts);
 
 export const errorsPage = (): string =>
   page(

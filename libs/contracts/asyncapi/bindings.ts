@@ -70,34 +70,41 @@ const streamQuery: JsonObject = {
   },
 };
 
+const bindingVersion = '0.3.0';
+
+/** The bindings of channels and operations that many share, for the components of the document. */
+export const sharedBindings: JsonObject = {
+  channelBindings: {
+    event: {
+      amqp: {
+        is: 'routingKey',
+        exchange: { name: 'anneal.events', type: 'topic', durable: true, autoDelete: false, vhost: '/' },
+        bindingVersion,
+      },
+    },
+    stream: { ws: { method: 'GET', query: streamQuery, bindingVersion: '0.1.0' } },
+  },
+  operationBindings: {
+    queue: { amqp: { deliveryMode: 2, ack: true, bindingVersion } },
+    event: { amqp: { deliveryMode: 2, ack: true, mandatory: false, bindingVersion } },
+    stream: {},
+  },
+};
+
 /** The AMQP and NATS bindings of an address. */
-export function bindingsOf(route: BindingRoute, address: string): JsonObject {
-  const bindingVersion = '0.3.0';
-  if (route === 'stream') return { ws: { method: 'GET', query: streamQuery, bindingVersion: '0.1.0' } };
-  return route === 'event'
+export const bindingsOf = (route: BindingRoute, address: string): JsonObject =>
+  route === 'queue'
     ? {
-        amqp: {
-          is: 'routingKey',
-          exchange: { name: 'anneal.events', type: 'topic', durable: true, autoDelete: false, vhost: '/' },
-          bindingVersion,
-        },
-      }
-    : {
         amqp: {
           is: 'queue',
           queue: { name: address, durable: true, exclusive: false, autoDelete: false, vhost: '/' },
           bindingVersion,
         },
-      };
-}
+      }
+    : { $ref: `#/components/channelBindings/${route}` };
 
 /** AsyncAPI's bindings of NATS have no place for streams and subjects. */
 export const natsAddress = (route: Exclude<BindingRoute, 'stream'>, address: string): JsonObject =>
   route === 'event'
     ? { stream: 'anneal-events', subject: `anneal.e.${address}` }
     : { stream: 'anneal-requests', subject: `anneal.q.${address}` };
-
-export const operationBindings = (route: BindingRoute): JsonObject =>
-  route === 'stream'
-    ? {}
-    : { amqp: { deliveryMode: 2, ack: true, ...(route === 'event' && { mandatory: false }), bindingVersion: '0.3.0' } };

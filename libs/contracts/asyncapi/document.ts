@@ -7,7 +7,7 @@ import { quotaServices } from '../calls/quotas.ts';
 import type { Definition } from '../define.ts';
 import { answerSchema, answerType, envelopeSchema } from '../envelope.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { bindingsOf, natsAddress, operationBindings, servers, type BindingRoute } from './bindings.ts';
+import { bindingsOf, natsAddress, servers, sharedBindings, type BindingRoute } from './bindings.ts';
 import { examples } from './examples.ts';
 import { jsonSchemaOf, NamedSchemas } from '../named-schemas.ts';
 import { requestsQueue, serviceNames, type ServiceName } from '../queues.ts';
@@ -106,22 +106,31 @@ const gapType = 'events.gap';
 /** The id to continue after, when no event names it. */
 const positionType = 'events.position';
 
-function messageOf(type: string, summary: string, data: JsonObject): JsonObject {
-  return {
-    name: type,
-    summary,
-    contentType: 'application/cloudevents+json',
-    bindings: { amqp: { contentEncoding: 'utf-8', messageType: type, bindingVersion: '0.3.0' } },
-    payload: {
-      allOf: [schemaReference('envelope'), { properties: { type: { const: type }, data }, required: ['data'] }],
-    },
-  };
-}
+const messageOf = (type: string, data: JsonObject, about?: string): JsonObject => ({
+  name: type,
+  ...(about !== undefined && { summary: about }),
+  payload: { allOf: [schemaReference('envelope'), { properties: { type: { const: type }, data } }] },
+});
+
+/** The form of every answer: the envelope with a value or a failure. */
+const answerEnvelope: JsonObject = {
+  allOf: [schemaReference('envelope'), { properties: { data: schemaReference('answer') } }],
+};
+
+const answerOf = (type: string): JsonObject => ({
+  name: type,
+  payload: {
+    allOf: [
+      schemaReference('answerEnvelope'),
+      { properties: { type: { const: type }, data: { properties: { value: schemaReference(type) } } } },
+    ],
+  },
+});
 
 function channelOf({ address, route, description, types }: Channel): JsonObject {
   return {
     address,
-    description,
+    ...(route !== 'event' && { description }),
     ...(address.includes('{') && {
       parameters: Object.fromEntries([...address.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, {}])),
     }),
@@ -131,30 +140,46 @@ function channelOf({ address, route, description, types }: Channel): JsonObject 
   };
 }
 
+/** The schema without the limits of safe integers, which hold for every integer of a message. */
+function brief<T extends Json>(value: T): T;
+function brief(value: Json): Json {
+  if (Array.isArray(value)) return value.map(brief);
+  if (typeof value !== 'object' || value === null) return value;
+  const { minimum, maximum, ...rest } = value;
+  return {
+    ...Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, brief(each)])),
+    ...(minimum !== undefined && minimum !== Number.MIN_SAFE_INTEGER && { minimum }),
+    ...(maximum !== undefined && maximum !== Number.MAX_SAFE_INTEGER && { maximum }),
+  };
+}
+
 function componentsOf(definitions: readonly Definition[]): JsonObject {
   const messages: Record<string, Json> = {};
   for (const { type, description, kind } of definitions) {
-    messages[idOf(type)] = messageOf(type, description, schemaReference(type));
-    if (kind !== 'call') continue;
-    const answer = answerType(type);
-    messages[idOf(answer)] = messageOf(answer, `The answer to ${type}: a value, or the failure.`, {
-      allOf: [schemaReference('answer'), { properties: { value: schemaReference(answer) } }],
-    });
+    messages[idOf(type)] = messageOf(type, schemaReference(type), description);
+    if (kind === 'call') messages[idOf(answerType(type))] = answerOf(answerType(type));
   }
   const named = new NamedSchemas();
   messages[idOf(gapType)] = messageOf(
     gapType,
-    'The log has removed events that the reader may have missed.',
     named.place(jsonSchemaOf(eventGapSchema, 'output')),
+    'The log has removed events that the reader may have missed.',
   );
   messages[idOf(positionType)] = messageOf(
     positionType,
-    'The id to continue after: first in a stream without a starting point, and when no event came for a while.',
     { type: 'object', required: ['after'], properties: { after: { type: 'string' } } },
+    'The id to continue after: first in a stream without a starting point, and when no event came for a while.',
   );
   const schemas = Object.entries({ ...jsonSchemas(definitions), 'answer.json': jsonSchemaOf(answerSchema, 'output') });
-  const placed = schemas.map(([file, schema]) => [idOf(file.replace(/\.json$/, '')), named.place(schema)]);
-  return { messages, schemas: { ...named.parts, ...(Object.fromEntries(placed) as JsonObject) } };
+  const placed = schemas.map(([file, { description: _inMessage, ...schema }]) => [
+    idOf(file.replace(/\.json$/, '')),
+    named.place(brief(schema)),
+  ]);
+  return {
+    ...sharedBindings,
+    messages,
+    schemas: { ...named.parts, answerEnvelope, ...(Object.fromEntries(placed) as JsonObject) },
+  };
 }
 
 /** The AsyncAPI document of all definitions. */
@@ -178,14 +203,13 @@ export function asyncApi(options: {
     defaultContentType: 'application/cloudevents+json',
     channels: Object.fromEntries(channels.map((channel) => [idOf(channel.address), channelOf(channel)])),
     operations: Object.fromEntries(
-      channels.map(({ address, route, description, receiver, types }) => [
+      channels.map(({ address, route, receiver }) => [
         `${receiver ? 'receive' : 'subscribe'}_${idOf(address)}`,
         {
           action: receiver ? 'receive' : 'send',
           channel: { $ref: `#/channels/${idOf(address)}` },
-          summary: receiver ? `Taken by ${receiver}.` : description,
-          bindings: operationBindings(route),
-          messages: types.map((type) => ({ $ref: `#/channels/${idOf(address)}/messages/${idOf(type)}` })),
+          ...(receiver && { summary: `Taken by ${receiver}.` }),
+          bindings: { $ref: `#/components/operationBindings/${route}` },
         },
       ]),
     ),

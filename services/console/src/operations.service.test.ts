@@ -5,6 +5,7 @@ import { groupActSchema } from '@anneal/contracts/calls/scaling.ts';
 import { resourceActSchema, stackActSchema } from '@anneal/contracts/calls/scheduling.ts';
 import { executionActSchema } from '@anneal/contracts/calls/workflow.ts';
 import { expect, it } from 'vitest';
+import { parse } from 'yaml';
 
 /** A file of the console, and the call of the client that it makes. */
 type Place = readonly [file: string, call: string];
@@ -103,9 +104,12 @@ const kinds: Readonly<Record<string, readonly string[]>> = {
   'POST /executions/{id}/action': executionActSchema.options.map(({ shape }) => shape.kind.value),
 };
 
-const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/http-api.md'), 'utf8');
-const operations = [...page.matchAll(/^### (POST|PUT|PATCH|DELETE) \/api\/v1(\S+)$/gm)]
-  .map(([, method, path]) => `${method} ${path}`)
+const document = parse(
+  readFileSync(join(import.meta.dirname, '../../../docs/reference/openapi/anneal.yaml'), 'utf8'),
+) as { paths: Record<string, Record<string, unknown>> };
+const operations = Object.entries(document.paths)
+  .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`))
+  .filter((operation) => !operation.startsWith('GET '))
   .flatMap((operation) => kinds[operation]?.map((kind) => `${operation} ${kind}`) ?? [operation]);
 
 it('has a place in the console for each action of the API, or a reason for none', () => {

@@ -76,7 +76,7 @@ export function docsFiles(scope: FastifyInstance, folder = builtFolder): void {
       path: '/*',
       summary: 'Show a page or a file of the documentation.',
       handle: ({ params: { '*': path }, reply }) =>
-        reply.sendFile(/^(?:assets|files)\//.test(path) ? path : `${path.replace(/\/$/, '')}.html`),
+        reply.sendFile(/^(?:assets|files|schemas)\//.test(path) ? path : `${path.replace(/\/$/, '')}.html`),
     }),
   ]);
 }
