@@ -29,7 +29,7 @@ async function startOnce(name: string): Promise<void> {
         const answer = await fetch(`http://127.0.0.1:${healthPort}/health/ready`).catch(() => undefined);
         return answer?.ok ? true : undefined;
       },
-      { within: 20_000, what: `${name} being ready` },
+      { what: `${name} being ready` },
     );
     child.kill('SIGTERM');
     const code = await ended;

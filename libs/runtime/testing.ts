@@ -109,7 +109,7 @@ export async function eventually<T>(
   read: () => Promise<T | false | undefined> | T | false | undefined,
   options: { within?: number; what?: string; last?: () => unknown } = {},
 ): Promise<T> {
-  const { within = 20_000, what = 'the condition', last } = options;
+  const { within = 60_000, what = 'the condition', last } = options;
   const end = performance.now() + within;
   for (;;) {
     const value = await read();

@@ -11,7 +11,7 @@ const version = async (environment: Record<string, string>): Promise<{ stdout: s
   promisify(execFile)(process.execPath, [command, '--version'], { env: { PATH: process.env['PATH'], ...environment } });
 
 /** Each test starts whole processes. */
-describe('the anneal command', { timeout: 120_000 }, () => {
+describe('the anneal command', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'anneal-launch-'));

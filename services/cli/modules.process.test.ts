@@ -22,7 +22,7 @@ async function modulesOf(words: readonly string[], environment: Record<string, s
 const ours = (modules: readonly string[]): string[] => modules.filter((url) => !url.includes('/node_modules/'));
 
 /** Each test starts a process. */
-describe('the modules that a command loads', { timeout: 60_000 }, () => {
+describe('the modules that a command loads', () => {
   let server: Server;
   let url: string;
   beforeAll(async () => {

@@ -106,4 +106,4 @@ it('continues a watch when the server does not answer, and ends it at any other 
   expect(stripVTControlCharacters(text)).toMatch(
     /No nodes\.\nNo server answers\. Retrying\.\nError: Only operators may\./,
   );
-}, 20_000);
+});

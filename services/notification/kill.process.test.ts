@@ -66,7 +66,7 @@ const faults = [
 ];
 
 for (const fault of faults) {
-  it(`P1, P2: delivers every event in order after a kill at ${fault}`, { timeout: 40_000 }, async () => {
+  it(`P1, P2: delivers every event in order after a kill at ${fault}`, async () => {
     const directory = await mkdtemp(join(tmpdir(), 'anneal-kill-'));
     const received: number[] = [];
     let isRefusedOnce = false;
@@ -93,7 +93,6 @@ for (const fault of faults) {
     const second = run({ DIRECTORY: directory, AHEAD_MS: aMinute });
     try {
       await eventually(() => (new Set(received).size === 6 ? true : undefined), {
-        within: 30_000,
         last: () => received,
       });
       // A listener ignores the events that it has seen. The others arrive in order.
@@ -112,7 +111,7 @@ for (const fault of faults) {
   });
 }
 
-it('loses no event of a window that a kill interrupts', { timeout: 60_000 }, async () => {
+it('loses no event of a window that a kill interrupts', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'anneal-kill-'));
   const digests: { count: number; events: { data: { version: number } }[] }[] = [];
   const listener = createServer((request, response) => {
@@ -142,7 +141,7 @@ it('loses no event of a window that a kill interrupts', { timeout: 60_000 }, asy
         const all = digests.flatMap(({ events }) => events.map(({ data }) => data.version));
         return new Set(all).size === 6 ? all : undefined;
       },
-      { within: 40_000, last: () => digests },
+      { last: () => digests },
     );
     expect(versions).toEqual([1, 2, 3, 4, 5, 6]);
     expect(digests.map(({ count }) => count)).toEqual([6]);

@@ -19,7 +19,7 @@ const hosts: TestHost[] = [];
 beforeAll(async () => {
   server = await startServer({ lab: 0 });
   directory = mkdtempSync(join(tmpdir(), 'anneal-ordered-'));
-}, 300_000);
+});
 afterEach(async () => {
   for (const host of hosts.splice(0)) await host.cutPower();
 });

@@ -22,7 +22,7 @@ const hosts: TestHost[] = [];
 beforeAll(async () => {
   server = await startServer({ lab: 0 });
   directory = mkdtempSync(join(tmpdir(), 'anneal-overtaken-'));
-}, 180_000);
+});
 afterEach(async () => {
   for (const host of hosts.splice(0)) await host.cutPower();
 });

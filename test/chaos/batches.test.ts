@@ -7,7 +7,7 @@ import { randomOf, seedOf } from './random.ts';
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 0 });
-}, 120_000);
+});
 afterAll(() => server?.dispose());
 
 const seed = seedOf(Date.now() % 1_000_000);

@@ -145,6 +145,6 @@ function allComplete({ server, seeds }: Batches, configs: readonly string[]): Pr
       const isDone = statuses.length === configs.length && statuses.every((status) => status === 'COMPLETE');
       return isDone && left.every((count) => count === 0) ? true : undefined;
     },
-    { within: 60_000, what: 'every deployment being complete', last: () => last },
+    { what: 'every deployment being complete', last: () => last },
   );
 }

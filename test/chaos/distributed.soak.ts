@@ -30,7 +30,7 @@ const killServices: Harm = async (server) => {
         const now = (await server.processes()).find((each) => each.name === name);
         return now && now.pid !== pid ? true : undefined;
       },
-      { within: 30_000, what: `${name} being started again` },
+      { what: `${name} being started again` },
     );
     await delay(700);
   }
@@ -79,7 +79,7 @@ for (const { name, find } of brokers) {
       let server: Fleet;
       beforeAll(async () => {
         server = await start({ ...backends!, lab: shape.hosts });
-      }, 180_000);
+      });
       afterAll(() => server?.dispose(), 60_000);
 
       /** Creates and deletes a fleet, with a fault in the middle of each, and checks the results. */
@@ -112,7 +112,7 @@ for (const { name, find } of brokers) {
             const free = nodes.filter(({ provision_state }) => provision_state === 'available');
             return free.length === shape.hosts ? true : undefined;
           },
-          { within: 60_000, what: 'all nodes being available', last: () => server.output() },
+          { what: 'all nodes being available', last: () => server.output() },
         );
       };
 

@@ -39,7 +39,7 @@ const killOne: Kill = async (server, random) => {
       const now = (await distributed.processes()).find(({ name }) => name === victim.name);
       return now && now.pid !== victim.pid ? true : undefined;
     },
-    { within: 60_000, what: `${victim.name} being started again` },
+    { what: `${victim.name} being started again` },
   );
 };
 
@@ -112,7 +112,7 @@ for (const { store, start, kill } of [
     let server: TestServer;
     beforeAll(async () => {
       server = await start!();
-    }, 180_000);
+    });
     afterAll(() => server?.dispose(), 60_000);
 
     it.each(cases)(

@@ -37,7 +37,7 @@ async function fresh(): Promise<RabbitmqPlace> {
       // The broker counts a consumer for a moment after its channel has ended.
       await vi.waitFor(async () => {
         for (const { name } of await bus.queues.list()) await bus.queues.remove(name);
-      }, 10_000);
+      });
       await bus.close();
       const link = await connect(server.url);
       const channel = await link.createChannel();

@@ -12,7 +12,7 @@ import { expect, it, vi } from 'vitest';
 /** The queue of every test. */
 export const q = 'test.q';
 /** The deadline of a wait for a broker, in milliseconds. */
-export const soon = { timeout: 30_000, interval: 20 };
+export const soon = { timeout: 60_000, interval: 20 };
 
 /** Buses on one broker with one store. `close` closes all of them and removes the store. */
 export class BusesOn {

@@ -36,7 +36,7 @@ function reachedFrom(file: string): Map<string, string> {
 }
 
 const projects = (config.test?.projects ?? []) as {
-  test: { name: string; include: string[]; exclude: string[] };
+  test: { name: string; include: string[]; exclude: string[]; testTimeout: number };
 }[];
 const filesOf = (name: string): string[] => {
   const { include, exclude } = projects.find(({ test }) => test.name === name)?.test ?? { include: [], exclude: [] };
@@ -54,6 +54,25 @@ describe('the levels of the tests', () => {
       ...[...reachedFrom(file)].filter(([each]) => each !== file && reaches.test(each)).map(([, way]) => way),
     ]);
     expect(wrong).toEqual([]);
+  });
+
+  it('a limit of time that a test states is longer than the one that it has anyway', () => {
+    const number = (text = ''): number => Number(text.replaceAll('_', ''));
+    /** `}, 180_000);` and `{ timeout: 180_000 }` of a test, and `within` of a condition. */
+    const ofTest =
+      /^\s*\}, (\d[\d_]{3,})\);$|\{ timeout: (\d[\d_]{3,}) \}, (?:async )?\(|^\s*\{ timeout: (\d[\d_]{3,}) \},$/gm;
+    const ofCondition = /\bwithin: (\d[\d_]{3,})/g;
+    const conditionLimit = 60_000;
+    const short = projects.flatMap(({ test: { name, testTimeout } }) =>
+      filesOf(name).flatMap((file) => {
+        const text = readFileSync(join(root, file), 'utf8');
+        return [
+          ...[...text.matchAll(ofTest)].filter(([, ...limits]) => number(limits.find(Boolean)) <= testTimeout),
+          ...[...text.matchAll(ofCondition)].filter(([, limit]) => number(limit) <= conditionLimit),
+        ].map(([statement]) => `${file}: ${statement.trim()}`);
+      }),
+    );
+    expect(short).toEqual([]);
   });
 
   it('each test file belongs to one level or part', () => {

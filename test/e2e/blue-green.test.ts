@@ -5,7 +5,7 @@ import { bundle, deleted, resourcesOfStack, settled, startServer, type TestServe
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 2 });
-}, 120_000);
+});
 afterAll(() => server?.dispose());
 
 /** A server of one version on its own port. It finishes its requests before it ends. */

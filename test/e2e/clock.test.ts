@@ -23,7 +23,7 @@ beforeAll(async () => {
       NODE_OPTIONS: `--import ${pathToFileURL(join(repository, 'test', 'e2e', 'wall-clock.mjs')).href}`,
     },
   });
-}, 180_000);
+});
 afterAll(async () => {
   await server?.dispose();
   await rm(folder, { recursive: true, force: true });

@@ -13,7 +13,7 @@ const machines = Array.from({ length: 6 }, (_, index) => `machine-${index + 1}`)
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: machines.length });
-}, 180_000);
+});
 afterAll(() => server?.dispose());
 
 const stack = 'slurm';

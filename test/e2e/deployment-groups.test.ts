@@ -5,7 +5,7 @@ import { bundle, deleted, settled, startServer, type TestServer } from './server
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 3 });
-}, 180_000);
+});
 afterAll(() => server?.dispose());
 
 const hosts = ['one', 'two', 'three'];

@@ -7,7 +7,7 @@ import { bundle, deleted, settled, startServer, type TestServer } from './server
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 1 });
-}, 180_000);
+});
 afterAll(() => server?.dispose());
 
 const inner = `
@@ -88,7 +88,6 @@ describe('the events of a stack with a machine', () => {
     await server.client.stacks.delete({ stack: 'web' });
     await deleted(server, 'web', 120_000);
     await eventually(() => (keys(web.received).includes('stack.delete.completed ') ? true : undefined), {
-      within: 30_000,
       last: () => keys(web.received).slice(-10),
     });
     await web.stop();
@@ -166,7 +165,7 @@ describe('the events of a stack with a machine', () => {
     const first = await follow('beginning');
     await server.client.stacks.create({ name: 'socket', bundle: bundle(other) });
     await settled(server, 'socket');
-    await eventually(() => ids.length >= 2, { within: 60_000, last: () => ids });
+    await eventually(() => ids.length >= 2, { last: () => ids });
     await server.kill();
     expect(await first.closed).toBe(1006);
     await server.start();

@@ -33,7 +33,7 @@ beforeAll(async () => {
     listen: [...words, '--port', port, '--fail', '0.34', '--seed', String(seed)],
     check: [...words, '--check'],
   });
-}, 180_000);
+});
 afterAll(async () => {
   await listener?.kill();
   await server?.dispose();

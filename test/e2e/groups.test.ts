@@ -6,7 +6,7 @@ import { settled, startServer, type TestServer } from './server.ts';
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 0 });
-}, 180_000);
+});
 afterAll(() => server?.dispose());
 
 const metadata = { balancer: 'lb1' };
@@ -32,7 +32,7 @@ const outputsOf = async (stack: string): Promise<Record<string, unknown>> =>
     ((await settled(server, stack)).outputs ?? []).map(({ output_key: key, output_value: value }) => [key, value]),
   );
 const sized = (stack: string, size: number) =>
-  eventually(async () => ((await outputsOf(stack))['size'] === size ? true : undefined), { within: 20_000 });
+  eventually(async () => ((await outputsOf(stack))['size'] === size ? true : undefined));
 
 it('a listener without a login extends and ends a wait, with the address in the event only', async () => {
   const { client } = server;

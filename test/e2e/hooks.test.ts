@@ -7,7 +7,7 @@ import { settled, startServer, type TestServer } from './server.ts';
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 0 });
-}, 180_000);
+});
 afterAll(() => server?.dispose());
 
 const template = `heat_template_version: 2018-08-31
@@ -32,7 +32,6 @@ const bundle = {
 const resourceOf = (resource: string) => server.client.stacks.resource({ stack: 'held', resource });
 const waiting = (resource: string): Promise<NonNullable<Resource['hook']>> =>
   eventually(async () => (await resourceOf(resource).catch(() => undefined))?.hook, {
-    within: 20_000,
     what: `${resource} waiting`,
   });
 const clear = (resource: string) =>

@@ -25,7 +25,7 @@ beforeAll(async () => {
       ANNEAL_PROVISIONING_FENCE_PROGRAM: fence.program,
     },
   });
-}, 180_000);
+});
 afterAll(async () => {
   await server?.dispose();
   await fence?.remove();

@@ -5,7 +5,7 @@ import { bundle, deleted, settled, startServer, type TestServer } from './server
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 2 });
-}, 180_000);
+});
 afterAll(() => server?.dispose());
 
 const outputsOf = async (stack: string): Promise<Record<string, unknown>> =>
@@ -89,7 +89,7 @@ outputs:
     expect(size).toBe(1);
     const response = await fetch(String(url), { method: 'POST' });
     expect(response.ok, await response.text()).toBe(true);
-    await eventually(async () => ((await outputsOf('scaled'))['size'] === 2 ? true : undefined), { within: 20_000 });
+    await eventually(async () => ((await outputsOf('scaled'))['size'] === 2 ? true : undefined));
     await client.stacks.delete({ stack: 'scaled' });
     await deleted(server, 'scaled');
   });

@@ -11,7 +11,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'anneal-node-commands-'));
   server = await startServer({ lab: 1 });
-}, 180_000);
+});
 afterAll(async () => {
   await server?.dispose();
   await rm(folder, { recursive: true, force: true });
@@ -66,7 +66,6 @@ actions: [{ op: add-trait, args: { name: CUSTOM_LAB } }]
   const becomes = async (state: string): Promise<void> => {
     let last: unknown;
     await eventually(async () => (last = (await node())['provision_state']) === state, {
-      within: 60_000,
       what: `the node being ${state}`,
       last: () => last,
     });
@@ -75,7 +74,6 @@ actions: [{ op: add-trait, args: { name: CUSTOM_LAB } }]
   await becomes('manageable');
   await run('node', 'provide', 'machine-1', '--verb', 'inspect');
   await eventually(async () => ((await node())['traits'] as string[]).includes('CUSTOM_LAB'), {
-    within: 60_000,
     what: 'the trait that the rule adds',
   });
   await becomes('manageable');

@@ -27,7 +27,7 @@ let said = '';
 beforeAll(async () => {
   server = await startServer({ lab: 0 });
   folder = await mkdtemp(join(tmpdir(), 'anneal-paas-'));
-}, 180_000);
+});
 afterAll(async () => {
   await killListener();
   await server?.dispose();
@@ -128,7 +128,7 @@ async function agreed(what: string): Promise<number> {
       const same = members && isDeepStrictEqual(file, members);
       return same ? { size: Object.keys(members).length } : undefined;
     },
-    { within: 60_000, what: `the file having the members after ${what}`, last: () => last },
+    { what: `the file having the members after ${what}`, last: () => last },
   ).then(({ size }) => size);
 }
 

@@ -13,7 +13,7 @@ const pages = globSync(['README.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd:
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 6 });
-}, 180_000);
+});
 afterAll(() => server?.dispose());
 
 it('the pages that must run are among those that do', () => {

@@ -18,7 +18,7 @@ resources:
 `;
   await server.client.stacks.create({ name: 'hosts', bundle: bundle(template) });
   await settled(server, 'hosts');
-}, 120_000);
+});
 afterAll(async () => {
   await server?.dispose();
   await rm(directory, { recursive: true, force: true });

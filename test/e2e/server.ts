@@ -153,7 +153,7 @@ export async function startServer(options: TestServerOptions): Promise<TestServe
           ? true
           : undefined;
       },
-      { within: 60_000, what: `${options.lab} nodes being known`, last: () => lines.join('').slice(-2000) },
+      { what: `${options.lab} nodes being known`, last: () => lines.join('').slice(-2000) },
     );
   };
 

@@ -7,7 +7,7 @@ import { bundle, settled, startServer, type TestServer } from './server.ts';
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 0 });
-}, 60_000);
+});
 afterAll(() => server?.dispose());
 
 const template = (transport: string) => `

@@ -9,7 +9,7 @@ import { deleted, settled, startServer, type TestServer } from './server.ts';
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 2, env: treeSettings });
-}, 180_000);
+});
 afterAll(() => server?.dispose());
 
 const name = 'tree';

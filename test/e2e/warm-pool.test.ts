@@ -7,7 +7,7 @@ import { bundle, deleted, settled, startServer, withClientRetries, type TestServ
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 4 });
-}, 180_000);
+});
 afterAll(() => server?.dispose());
 
 const minutesMs = 180_000;
@@ -91,7 +91,7 @@ it(
 
     const answer = await fetch(String((await outputs())['more']), { method: 'POST' });
     expect(await answer.json()).toMatchObject({ scaling: { result: 'applied', before: 1, after: 2 } });
-    const completed = await eventually(async () => (await eventsOf('group.scaling.completed'))[0], { within: 30_000 });
+    const completed = await eventually(async () => (await eventsOf('group.scaling.completed'))[0]);
     expect(completed.data).toMatchObject({ entering: [warm?.name], leaving: [], before: 1, after: 2 });
     // No machine was installed for this: the new member is the server that waited.
     expect(await serversMade(completed.time)).toHaveLength(2);

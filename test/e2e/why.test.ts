@@ -14,7 +14,7 @@ import { settled, startServer, type TestServer } from './server.ts';
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 0, env: { ANNEAL_CONFIGURATION_SILENT_SECONDS: '3' } });
-}, 180_000);
+});
 afterAll(() => server?.dispose());
 
 const commands = new Set(
@@ -30,7 +30,7 @@ async function whyMatching(pattern: RegExp, stack: string, resource?: string): P
       last = why.summary;
       return pattern.test(why.summary) ? why : undefined;
     },
-    { within: 30_000, what: `why of ${stack} matching ${String(pattern)}` },
+    { what: `why of ${stack} matching ${String(pattern)}` },
   ).catch((error: unknown) => {
     throw new Error(`the last summary was: ${last}`, { cause: error });
   });
@@ -121,7 +121,7 @@ resources:
         last = conditions;
         return conditions[0]?.reason === reason ? true : undefined;
       },
-      { within: 20_000, what: `the host of the suspended server being ${reason}`, last: () => last },
+      { what: `the host of the suspended server being ${reason}`, last: () => last },
     );
   await conditionReason('Suspended');
   await server.kill();

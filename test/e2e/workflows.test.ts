@@ -17,7 +17,7 @@ let world: WorkflowWorld;
 beforeAll(async () => {
   server = await startServer({ lab: 2, env: workflowServerEnvironment });
   world = await openWorkflowWorld(server, join(server.data, 'trace'));
-}, 180_000);
+});
 afterAll(async () => {
   await world?.listener.close();
   await server?.dispose();
@@ -93,7 +93,7 @@ it('act on stacks, nodes and subscriptions', async () => {
     tested: 200,
     mail: expect.stringContaining('ANNEAL_NOTIFICATION_SMTP_URL') as unknown,
   });
-}, 150_000);
+});
 
 it('end after a kill of the server, and nothing of them runs twice', async () => {
   const harm = async (): Promise<void> => {
@@ -101,4 +101,4 @@ it('end after a kill of the server, and nothing of them runs twice', async () =>
     await server.start();
   };
   expect(await faultsAfterHarm(world, { count: 12, after: 4, harm, within: 120_000 })).toEqual([]);
-}, 200_000);
+});

@@ -162,7 +162,7 @@ export class IpmiSim {
     const args = ['-n', '-c', 'lan.conf', '-f', 'sim.emu', '-s', 'state'];
     const child = spawn('ipmi_sim', args, { cwd: folder, stdio: 'ignore' });
     this.#process = child;
-    await eventually(() => isTaken(this.port), { what: `ipmi_sim at port ${this.port}`, within: 60_000 });
+    await eventually(() => isTaken(this.port), { what: `ipmi_sim at port ${this.port}` });
   }
 
   get = (name: string): Promise<string> => readFile(join(this.folder, name), 'utf8');

@@ -14,7 +14,7 @@ let restored: ChildProcess | undefined;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'anneal-backup-'));
   server = await startServer({ lab: 1 });
-}, 180_000);
+});
 afterAll(async () => {
   if (restored && restored.exitCode === null && restored.kill('SIGTERM')) await once(restored, 'exit');
   await server?.dispose();
@@ -45,7 +45,6 @@ it('a stack that was being created at the backup completes on the restored serve
     (await readFile(trace, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
   const begun = (n: string) =>
     eventually(async () => ((await runs()).includes(n) ? true : undefined), {
-      within: 60_000,
       what: `config ${n} having begun`,
       last: () => server.output(),
     });

@@ -38,7 +38,7 @@ describe.skipIf(walkBrowser === undefined)('the walk of an operator', () => {
   let walk: Walk;
   beforeAll(async () => {
     if (walkBrowser) walk = await openWalk(walkBrowser, { lab: 0, before: prepare });
-  }, 240_000);
+  });
   afterAll(() => walk.close());
 
   /** The tip of a button: its command and its request. */

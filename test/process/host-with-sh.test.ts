@@ -16,7 +16,7 @@ const loops: ChildProcess[] = [];
 beforeAll(async () => {
   server = await startServer({ lab: 0 });
   directory = await mkdtemp(join(tmpdir(), 'anneal-sh-'));
-}, 120_000);
+});
 afterAll(async () => {
   for (const loop of loops) if (loop.pid !== undefined) process.kill(-loop.pid, 'SIGKILL');
   await server?.dispose();
@@ -61,7 +61,7 @@ async function idOf(stack: string, resource: string): Promise<string> {
       const found = (await resourcesOfStack(server, stack)).get(resource);
       return found?.resource_status === 'CREATE_COMPLETE' ? (found.physical_resource_id ?? undefined) : undefined;
     },
-    { within: 20_000, what: `${resource} of ${stack} exists` },
+    { what: `${resource} of ${stack} exists` },
   );
 }
 

@@ -8,7 +8,7 @@ import { bundle, deleted, settled, startServer, type TestServer } from '../e2e/s
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 4 });
-}, 120_000);
+});
 afterAll(() => server?.dispose());
 
 describe('kill -9 of the server', () => {
@@ -35,7 +35,6 @@ resources:
 `;
     await server.client.stacks.create({ name: 'slow', bundle: bundle(template) });
     await eventually(async () => ((await readFile(trace, 'utf8').catch(() => '')) === 'started\n' ? true : undefined), {
-      within: 30_000,
       what: 'the slow script having started',
     });
     await server.kill();

@@ -10,7 +10,7 @@ const seed = Number(process.env['ANNEAL_TEST_SEED'] ?? 7);
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 0 });
-}, 120_000);
+});
 afterAll(() => server?.dispose());
 
 function randomOf(start: number): () => number {
@@ -383,4 +383,4 @@ it('the gateway never answers a malformed request with a 500', async () => {
     body: undefined,
   });
   expect(JSON.parse(letters.text)).toMatchObject({ dead_letters: [] });
-}, 300_000);
+});

@@ -6,7 +6,7 @@ import { bundle, settled, startServer, type TestServer } from '../e2e/server.ts'
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 1 });
-}, 120_000);
+});
 afterAll(() => server?.dispose());
 
 const canary = 'canary-4711-in-the-clear';

@@ -23,7 +23,7 @@ beforeAll(async () => {
   files = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await read(name)] as const)));
   template = await read('two-tier.yaml');
   server = await startServer({ lab: 3 });
-}, 120_000);
+});
 afterAll(() => server?.dispose());
 
 interface Answer {

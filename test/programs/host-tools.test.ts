@@ -37,7 +37,7 @@ beforeAll(async () => {
   const installed = await installFromPypi([...packages, ...importedBySalt]);
   if ('missing' in installed) missing = installed.missing;
   else bin = installed.bin;
-}, 300_000);
+});
 afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });

@@ -139,7 +139,7 @@ describe.skipIf(missing !== undefined)('the container image', () => {
       await ended;
     }
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
-  }, 300_000);
+  });
 
   it('runs the server as user 1000, and creates a stack on a simulated machine', async () => {
     expect(await inside('server', 'id', '-u')).toBe('1000\n');

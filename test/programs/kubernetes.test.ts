@@ -74,7 +74,7 @@ describe.skipIf('missing' in found)('the tool kubernetes', () => {
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'anneal-kubernetes-tool-'));
     if ('folder' in found) cluster = await startControlPlane(found.folder);
-  }, 180_000);
+  });
   afterAll(async () => {
     await cluster?.stop();
     rmSync(directory, { recursive: true, force: true });

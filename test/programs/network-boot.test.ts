@@ -195,14 +195,12 @@ describe.skipIf(missing !== undefined)(`network boot${missing === undefined ? ''
         const node = { node: name };
         await nodes.provision({ ...node, target: 'manage' });
         await eventually(async () => (await nodes.show(node)).provision_state === 'manageable', {
-          within: 60_000,
           what: `${name} manageable`,
         });
         await writeFile(diskOf(directoryOf(name)), randomBytes(4096));
         await writeFile(serialLogOf(directoryOf(name)), '');
         await nodes.provision({ ...node, target: 'provide' });
         await eventually(async () => (await nodes.show(node)).provision_state !== 'manageable', {
-          within: 60_000,
           what: `${name} being cleaned`,
         });
         await isCleaned(name, [/ proxy$/m, /user class: iPXE/, ...asked], ofScript, before);

@@ -72,7 +72,7 @@ describe('anneal provider check', () => {
       url = broker.url;
       closers.push(() => broker.stop());
     }
-  }, 240_000);
+  });
   afterAll(async () => {
     for (const close of closers.toReversed()) await close();
   });
@@ -118,7 +118,7 @@ describe('anneal provider check on NATS', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'anneal-check-'));
     server = await findNats();
-  }, 240_000);
+  });
   afterAll(async () => {
     if (!('missing' in server)) await server.stop();
     await rm(folder, { recursive: true, force: true });

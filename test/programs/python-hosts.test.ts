@@ -44,7 +44,6 @@ for (const { kind, program } of cases) {
       let printed = '';
       child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
       await eventually(() => printed.includes('listening'), {
-        within: 60_000,
         what: 'the program',
         last: () => printed,
       });

@@ -42,11 +42,11 @@ describe('the example provider in Python', () => {
       );
       let output = '';
       child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-      await eventually(() => (output.includes('ready') ? true : undefined), { within: 30_000, what: 'the provider' });
+      await eventually(() => (output.includes('ready') ? true : undefined), { what: 'the provider' });
       return child;
     };
     provider = await start();
-  }, 240_000);
+  });
   afterAll(async () => {
     provider?.kill('SIGKILL');
     for (const close of closers.toReversed()) await close();
@@ -67,7 +67,7 @@ describe('the example provider in Python', () => {
           return undefined;
         }
       },
-      { within: 20_000, what: 'the type to be announced' },
+      { what: 'the type to be announced' },
     );
     expect(accepted.name).toBe('files');
     const created = await settled(server, 'files');

@@ -51,7 +51,7 @@ it('bash completes commands, of anneal and of npx anneal, and leaves other progr
   expect(await at('anneal', 'project', 'q')).toBe('quota');
   expect(await at('npx', 'anneal', 'project', 'q')).toBe('quota');
   expect(await at('npx', 'vitest', 'project', 'q')).toBe('');
-}, 60_000);
+});
 
 it.skipIf(zsh === undefined)(
   'zsh completes a command at the Tab key',

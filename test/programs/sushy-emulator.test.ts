@@ -56,11 +56,10 @@ describe.skipIf(missing !== undefined)(`sushy-emulator${missing === undefined ? 
         ),
       {
         what: 'the emulator',
-        within: 60_000,
       },
     );
     http = new RedfishHttp();
-  }, 300_000);
+  });
   afterAll(async () => {
     await http?.close();
     images?.close();
@@ -102,5 +101,5 @@ describe.skipIf(missing !== undefined)(`sushy-emulator${missing === undefined ? 
     } finally {
       await w.close();
     }
-  }, 180_000);
+  });
 });

@@ -62,7 +62,7 @@ async function settled(name: string): Promise<Shown['stack'] & { readonly values
       const values = Object.fromEntries(stack.outputs.map((output) => [output.output_key, output.output_value]));
       return stack.stack_status.endsWith('COMPLETE') ? { ...stack, values } : undefined;
     },
-    { within: 20_000, what: `the end of the action of ${name}`, last: () => last },
+    { what: `the end of the action of ${name}`, last: () => last },
   );
 }
 

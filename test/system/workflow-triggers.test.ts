@@ -44,7 +44,7 @@ const ended = (count: number): Promise<ExecutionView[]> => {
       last = await executions();
       return last.length >= count && last.every(({ finished_at: at }) => at !== null) ? last : undefined;
     },
-    { what: `${count} ended executions`, within: 20_000, last: () => last },
+    { what: `${count} ended executions`, last: () => last },
   );
 };
 const store = (text: string) => world.ask(workflowCreate, { project, text: `version: '2.0'\n${text}`, replace: false });
@@ -112,12 +112,11 @@ outputs:
     const left = failAt(point, times);
     await world.createAndWait('s', { template: template("pattern: '*/5 * * * *', count: 1") });
     ahead = 300_000;
-    await eventually(() => left() <= 0, { what: `faults at ${point}`, within: 20_000 });
+    await eventually(() => left() <= 0, { what: `faults at ${point}` });
     ahead += 60_000;
     const list = (): Promise<unknown> => world.ask(cronTriggerList, { project });
     await eventually(async () => JSON.stringify(await list()).includes('"remaining_executions":0'), {
       what: 'the end of the trigger',
-      within: 20_000,
       last: list,
     });
     expect(await ended(1)).toHaveLength(1);

@@ -27,7 +27,7 @@ const ended = (count: number): Promise<ExecutionView[]> => {
       last = await executions();
       return last.length === count && last.every(({ finished_at: at }) => at !== null) ? last : undefined;
     },
-    { what: `${count} ended executions`, within: 20_000, last: () => last },
+    { what: `${count} ended executions`, last: () => last },
   );
 };
 

@@ -32,7 +32,6 @@ export async function checkServicesPage(parameters: {
   const { url, password, client, earlier } = parameters;
   const [old, own] = [await versionOf(earlier), await versionOf(repository)];
   const remark = await eventually(async () => remarksOn(await client.services())[0], {
-    within: 60_000,
     what: 'the gateway noticing two revisions',
   });
   const services = await client.services();

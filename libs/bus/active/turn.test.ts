@@ -3,7 +3,7 @@ import { silent } from '../conformance/messages.ts';
 import { soleOwner, type Contender, type Ownership } from './owners.ts';
 import { Turn, type TurnConsumer } from './turn.ts';
 
-const soon = { timeout: 20_000, interval: 20 };
+const soon = { timeout: 60_000, interval: 20 };
 
 /** Records what happens to the consumers of a queue. */
 function scene(ownership: Ownership = soleOwner) {

@@ -8,7 +8,7 @@ import { happened, mintTestMessage, silent, work } from './messages.ts';
 import type { BusHarness } from './harness.ts';
 
 const q = 'test.q';
-const soon = { timeout: 30_000, interval: 5 };
+const soon = { timeout: 60_000, interval: 5 };
 const keepMs = 3_600_000;
 const large = 'x'.repeat(300_000);
 

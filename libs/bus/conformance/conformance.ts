@@ -11,7 +11,7 @@ import { answer, routeMessages } from '../consume/route.ts';
 import type { OpenedBus, BusHarness } from './harness.ts';
 
 const q = 'test.q';
-const soon = { timeout: 30_000, interval: 5 };
+const soon = { timeout: 60_000, interval: 5 };
 const prompt: ConsumeOptions = { backoff: () => 5 };
 
 /** Registers the tests of B1 to B7 for an adapter. */

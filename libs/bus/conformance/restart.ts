@@ -15,7 +15,7 @@ export interface BrokerOfOurs {
 }
 
 const q = 'test.q';
-const soon = { timeout: 30_000, interval: 10 };
+const soon = { timeout: 60_000, interval: 10 };
 /** A broker starts slowly on a busy machine. */
 const limit = { timeout: 600_000 };
 const numbers = (n: number): number[] => Array.from({ length: n }, (_, index) => index);

@@ -4,7 +4,7 @@ import { silent } from '../conformance/messages.ts';
 import { EmbeddedBroker } from './broker.ts';
 import { Database } from './database.ts';
 
-const soon = { timeout: 20_000, interval: 20 };
+const soon = { timeout: 60_000, interval: 20 };
 
 /** E4, with the error of a full disk: SQLite may not add pages. */
 describe('the embedded broker on a full disk', () => {

@@ -412,7 +412,6 @@ export function storeConformance(name: string, harness: StoreHarness): void {
 
     it.skipIf(quick)(
       'stores and overwrites a document that exceeds the limit of the database even when compressed',
-      { timeout: 180_000 },
       async () => {
         const large = (): { name: string; text: string } => ({
           name: 'Ada',

@@ -43,7 +43,7 @@ it('a store file shrinks in the background after a deletion, and stays readable'
   const ids = await fill(16);
   const collection = await (store as Store).collection<Thing>(things);
   await collection.bulk(ids.slice(1).map((id) => ({ kind: 'remove' as const, id })));
-  await eventually(() => size() < 8_000_000 || undefined, { what: 'a small file', last: size, within: 30_000 });
+  await eventually(() => size() < 8_000_000 || undefined, { what: 'a small file', last: size });
   expect(await collection.get('t0')).toMatchObject({ text });
 });
 
@@ -60,7 +60,7 @@ it('a store file of an older version shrinks after its next opening', async () =
   const ids = await fill(12);
   const collection = await (store as Store).collection<Thing>(things);
   await collection.bulk(ids.map((id) => ({ kind: 'remove' as const, id })));
-  await eventually(() => size() < 8_000_000 || undefined, { what: 'a small file', last: size, within: 30_000 });
+  await eventually(() => size() < 8_000_000 || undefined, { what: 'a small file', last: size });
 });
 
 it('V3: returns no pages that were needed again within some seconds', async () => {
@@ -116,7 +116,7 @@ it('V1: returns few pages between two checkpoints, so that no checkpoint waits l
   const reclaimer = new Reclaimer(db, { patienceMs: 100 });
   reclaimer.look();
   const free = () => Number(db.prepare('PRAGMA freelist_count').get()?.['freelist_count']);
-  await eventually(() => free() <= 256 || undefined, { what: 'few free pages', last: free, within: 30_000 });
+  await eventually(() => free() <= 256 || undefined, { what: 'few free pages', last: free });
   reclaimer.stop();
   db.close();
   expect(between.length).toBeGreaterThan(4);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { builtCommands, writeCommands } from './bundle.ts';
 
 /** The test builds the bundle and starts processes. */
-describe('the bundle of the commands', { timeout: 120_000 }, () => {
+describe('the bundle of the commands', () => {
   let folder: string;
   beforeAll(async () => {
     // Beside the real one, because some commands load packages.
@@ -14,7 +14,7 @@ describe('the bundle of the commands', { timeout: 120_000 }, () => {
     await mkdir(parent, { recursive: true });
     folder = await mkdtemp(join(parent, 'commands-test-'));
     await writeCommands(folder);
-  }, 120_000);
+  });
   afterAll(() => rm(folder, { recursive: true }));
 
   const run = async (program: string, words: readonly string[]): Promise<string> =>

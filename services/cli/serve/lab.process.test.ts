@@ -31,7 +31,7 @@ describe('the lab beside the server', () => {
     const timer = setTimeout(() => lab && process.kill(lab.pid, 'SIGCONT'), 3500);
     expect(await again).toMatchObject({ pid: lab.pid, isNew: false, isOurs: true });
     clearTimeout(timer);
-  }, 60_000);
+  });
 
   it('does not end the server when it fails to start, and is started again', async () => {
     const failures: unknown[] = [];
@@ -54,7 +54,7 @@ describe('the lab beside the server', () => {
     await done;
     expect(failures.map(String)).toEqual(['Error: try 1', 'Error: try 2']);
     expect(started).toEqual([false]);
-  }, 30_000);
+  });
 
   it.skipIf(process.platform !== 'linux')(
     'ends with its server when the terminal of the server is closed',
@@ -68,11 +68,11 @@ describe('the lab beside the server', () => {
       });
       let text = '';
       terminal.stdout.setEncoding('utf8').on('data', (more: string) => (text += more));
-      await eventually(() => text.includes('Ctrl-C'), { within: 60_000, what: 'the server', last: () => text });
+      await eventually(() => text.includes('Ctrl-C'), { what: 'the server', last: () => text });
       const { pid } = JSON.parse(await readFile(join(folder, 'lab', 'lab.json'), 'utf8')) as { pid: number };
       expect(isRunning(pid)).toBe(true);
       terminal.kill('SIGKILL');
-      await eventually(() => !isRunning(pid), { within: 30_000, what: 'the end of the lab' }).finally(() => {
+      await eventually(() => !isRunning(pid), { what: 'the end of the lab' }).finally(() => {
         if (isRunning(pid)) process.kill(pid, 'SIGKILL');
       });
     },

@@ -123,7 +123,7 @@ describe('the limits of queues', () => {
         properties: { hosted_on: id, script: 'echo hi', actions: ['CREATE'] },
         id: randomUUID(),
       });
-    await expect.poll(() => total(hostRequestsQueue(id)), { timeout: 20_000 }).toBe(3);
+    await expect.poll(() => total(hostRequestsQueue(id))).toBe(3);
   });
 });
 

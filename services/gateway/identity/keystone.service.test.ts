@@ -207,7 +207,7 @@ it('a new password in the settings replaces the old one, and without any the old
   } finally {
     await other.stop();
   }
-}, 120_000);
+});
 
 describe('behind a proxy', () => {
   const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'cloud.example', 'x-auth-token': '' };

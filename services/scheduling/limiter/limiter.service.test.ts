@@ -65,7 +65,7 @@ async function openProvider(context: TestContext, unanswered = new Map<string, R
           if (request) await answer(request);
           return (await done()) ? true : undefined;
         },
-        { within: 30_000, what: 'the end', last: () => [...unanswered.keys()] },
+        { what: 'the end', last: () => [...unanswered.keys()] },
       ),
   };
 }

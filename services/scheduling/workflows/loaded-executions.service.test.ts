@@ -47,7 +47,7 @@ async function openCounting() {
         const { execution } = await harness.ask(executionShow, { project, id, tasks: false });
         return execution.finished_at === null ? undefined : execution;
       },
-      { what: 'the end of the loop', within: 20_000 },
+      { what: 'the end of the loop' },
     );
   };
   const text = `

@@ -79,7 +79,7 @@ it(`ends every random workflow (first seed ${first})`, () => {
   }
   // The workflows are no trivial ones.
   expect([...states.keys()].sort()).toEqual(['ERROR', 'SUCCESS']);
-}, 120_000);
+});
 
 /** Ends an action, sometimes twice; lets a timer fire; or pauses and resumes. */
 function move(run: ExecutionDriver, random: Random): void {

@@ -60,7 +60,7 @@ const ended = (id: string): Promise<ExecutionView> => {
       last = (await show(id)).execution;
       return last.finished_at === null ? undefined : last;
     },
-    { what: `the end of ${id}`, within: 15_000, last: () => last },
+    { what: `the end of ${id}`, last: () => last },
   );
 };
 const run = async (workflow: string, input: JsonObject = {}) => ended((await begin(workflow, input)).id);

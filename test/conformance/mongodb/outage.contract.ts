@@ -31,55 +31,51 @@ function runOn(started: BackendServer): void {
   afterAll(() => started.stop());
 
   describe('a store on MongoDB whose server is killed', () => {
-    it(
-      'makes every write exactly once, over kill -9 and restart, and goes on by itself',
-      { timeout: 60_000 },
-      async () => {
-        const [one, two] = [await open(), await open()];
-        await one.insert({ id: 'shared', n: 0, by: {} });
-        let rounds = 0;
-        const enough = new AbortController();
-        const shared = async (collection: Collection<Counter>) => {
-          const { n, version, by = {} } = (await collection.get('shared')) ?? { n: -1, version: -1 };
-          return { n, version, by };
-        };
-        const count = async (collection: Collection<Counter>, name: string): Promise<number> => {
-          let confirmed = 0;
-          while (!enough.signal.aborted) {
-            const { n, version, by } = await shared(collection);
-            const next = { id: 'shared', n: n + 1, by: { ...by, [name]: confirmed + 1 } };
-            // W3 of the store: a write whose answer was lost, and that another writer overwrote, counts as stale.
-            if ((await collection.replace(next, version)) || (await shared(collection)).by[name] === confirmed + 1) {
-              await collection.bulk(
-                [0, 1, 2].map((index) => ({
-                  kind: 'insert',
-                  document: { id: `${name}${confirmed}-${index}`, n: confirmed },
-                })),
-              );
-              confirmed += 1;
-            }
-            rounds += 1;
+    it('makes every write exactly once, over kill -9 and restart, and goes on by itself', async () => {
+      const [one, two] = [await open(), await open()];
+      await one.insert({ id: 'shared', n: 0, by: {} });
+      let rounds = 0;
+      const enough = new AbortController();
+      const shared = async (collection: Collection<Counter>) => {
+        const { n, version, by = {} } = (await collection.get('shared')) ?? { n: -1, version: -1 };
+        return { n, version, by };
+      };
+      const count = async (collection: Collection<Counter>, name: string): Promise<number> => {
+        let confirmed = 0;
+        while (!enough.signal.aborted) {
+          const { n, version, by } = await shared(collection);
+          const next = { id: 'shared', n: n + 1, by: { ...by, [name]: confirmed + 1 } };
+          // W3 of the store: a write whose answer was lost, and that another writer overwrote, counts as stale.
+          if ((await collection.replace(next, version)) || (await shared(collection)).by[name] === confirmed + 1) {
+            await collection.bulk(
+              [0, 1, 2].map((index) => ({
+                kind: 'insert',
+                document: { id: `${name}${confirmed}-${index}`, n: confirmed },
+              })),
+            );
+            confirmed += 1;
           }
-          return confirmed;
-        };
-        const counting = Promise.all([count(one, 'a'), count(one, 'b'), count(two, 'c')]);
-        const after = async (more: number): Promise<void> => {
-          const goal = rounds + more;
-          await expect.poll(() => rounds, { timeout: 30_000 }).toBeGreaterThan(goal);
-        };
-        for (let kill = 0; kill < 3; kill += 1) {
-          await after(60);
-          await started.kill();
-          await started.start();
+          rounds += 1;
         }
+        return confirmed;
+      };
+      const counting = Promise.all([count(one, 'a'), count(one, 'b'), count(two, 'c')]);
+      const after = async (more: number): Promise<void> => {
+        const goal = rounds + more;
+        await expect.poll(() => rounds).toBeGreaterThan(goal);
+      };
+      for (let kill = 0; kill < 3; kill += 1) {
         await after(60);
-        enough.abort();
-        const [a, b, c] = await counting;
-        const total = a + b + c;
-        expect(await shared(one)).toEqual({ n: total, version: total + 1, by: { a, b, c } });
-        expect(await one.count({ id: { gte: '' } })).toBe(1 + 3 * total);
-      },
-    );
+        await started.kill();
+        await started.start();
+      }
+      await after(60);
+      enough.abort();
+      const [a, b, c] = await counting;
+      const total = a + b + c;
+      expect(await shared(one)).toEqual({ n: total, version: total + 1, by: { a, b, c } });
+      expect(await one.count({ id: { gte: '' } })).toBe(1 + 3 * total);
+    });
 
     it('fails writes, reads and its check within the time limit', async () => {
       const collection = await open('?serverSelectionTimeoutMS=1000');
@@ -122,26 +118,26 @@ function runOn(started: BackendServer): void {
       expect(performance.now() - began).toBeLessThan(25_000);
       proxy.lateMs = 0;
       const put = () => counters.bulk([{ kind: 'put', document: { id: 'loud', n: 1 } }]).then(() => true);
-      await expect.poll(put, { timeout: 60_000 }).toBe(true);
+      await expect.poll(put).toBe(true);
       expect((await counters.get('loud'))?.n).toBe(1);
       await store.close();
       await proxy.close();
     });
 
-    it('is reached by the next connection when it leaves one without an answer', { timeout: 60_000 }, async () => {
+    it('is reached by the next connection when it leaves one without an answer', async () => {
       // The patience of the product: 15 s.
       const { store, counters, proxy } = await openBehindProxy('');
       proxy.lateMs = Infinity;
       proxy.cut();
       const written = counters.insert({ id: 'next', n: 1 });
-      await expect.poll(() => proxy.withheld, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => proxy.withheld).toBeGreaterThan(0);
       proxy.lateMs = 0;
       expect((await written).n).toBe(1);
       await store.close();
       await proxy.close();
     });
 
-    it('ends every operation that is sent while its server closes the connections', { timeout: 60_000 }, async () => {
+    it('ends every operation that is sent while its server closes the connections', async () => {
       const { counters, proxy } = await openBehindProxy('');
       const ended = (work: Promise<unknown>) => work.catch(() => undefined);
       // A connection closes over several turns of the event loop. A command is sent in each of them.

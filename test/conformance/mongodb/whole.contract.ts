@@ -15,7 +15,7 @@ describe.skipIf(server === undefined)('the store on a real MongoDB', () => {
   describe('a document in pieces', () => {
     const text = (mebibytes: number): string => randomBytes(mebibytes * 1024 * 1024).toString('base64');
 
-    it('leaves no piece behind when it is refused or replaced', { timeout: 180_000 }, async () => {
+    it('leaves no piece behind when it is refused or replaced', async () => {
       const { url, dispose } = await fresh();
       const store = await openStore({ url });
       const large = await store.collection<Document & { text: string }>({ name: 'test_large', indexes: [] });
@@ -30,22 +30,18 @@ describe.skipIf(server === undefined)('the store on a real MongoDB', () => {
       await dispose();
     });
 
-    it(
-      'is refused when it is too large for memory, and the other writes of its batch succeed',
-      { timeout: 180_000 },
-      async () => {
-        const { url, dispose } = await fresh();
-        const store = await openStore({ url });
-        const large = await store.collection<Document & { text: string }>({ name: 'test_large', indexes: [] });
-        const [refused] = await Promise.allSettled([
-          large.insert({ id: 'a', text: text(66) }),
-          large.insert({ id: 'b', text: 'small' }),
-        ]);
-        expect(refused).toMatchObject({ status: 'rejected', reason: { code: 'TooLarge' } });
-        expect((await large.getMany(['a', 'b'])).map(({ id }) => id)).toEqual(['b']);
-        await store.close();
-        await dispose();
-      },
-    );
+    it('is refused when it is too large for memory, and the other writes of its batch succeed', async () => {
+      const { url, dispose } = await fresh();
+      const store = await openStore({ url });
+      const large = await store.collection<Document & { text: string }>({ name: 'test_large', indexes: [] });
+      const [refused] = await Promise.allSettled([
+        large.insert({ id: 'a', text: text(66) }),
+        large.insert({ id: 'b', text: 'small' }),
+      ]);
+      expect(refused).toMatchObject({ status: 'rejected', reason: { code: 'TooLarge' } });
+      expect((await large.getMany(['a', 'b'])).map(({ id }) => id)).toEqual(['b']);
+      await store.close();
+      await dispose();
+    });
   });
 });

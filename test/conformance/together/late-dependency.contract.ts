@@ -66,41 +66,37 @@ for (const { name, find, check, what, settings } of cases) {
   describe.skipIf(server?.mayBeKilled !== true)(`a service that starts before ${name}`, () => {
     afterAll(() => server?.stop());
 
-    it(
-      'waits, says so in one line and on /health/ready, and starts when it is there',
-      { timeout: 240_000 },
-      async () => {
-        if (!server) return;
-        await server.kill();
-        const port = await freeLocalPort();
-        const starting = startServices({
-          services: [templatingService],
-          environment: { ANNEAL_DATA: data, ANNEAL_HEALTH_PORT: String(port), ...settings(server.url) },
-          log,
-        });
-        const ready = async (): Promise<{ ready: boolean; checks: Record<string, string> } | undefined> =>
-          fetch(`http://127.0.0.1:${port}/health/ready`).then(
-            (response) => response.json() as Promise<{ ready: boolean; checks: Record<string, string> }>,
-            () => undefined,
-          );
-        const waits = await eventually(
-          async () => {
-            const now = await ready();
-            return now?.checks[check]?.startsWith(`waiting for ${what}: `) ? now : undefined;
-          },
-          { within: 60_000, what: 'not being ready', last: () => lines },
+    it('waits, says so in one line and on /health/ready, and starts when it is there', async () => {
+      if (!server) return;
+      await server.kill();
+      const port = await freeLocalPort();
+      const starting = startServices({
+        services: [templatingService],
+        environment: { ANNEAL_DATA: data, ANNEAL_HEALTH_PORT: String(port), ...settings(server.url) },
+        log,
+      });
+      const ready = async (): Promise<{ ready: boolean; checks: Record<string, string> } | undefined> =>
+        fetch(`http://127.0.0.1:${port}/health/ready`).then(
+          (response) => response.json() as Promise<{ ready: boolean; checks: Record<string, string> }>,
+          () => undefined,
         );
-        expect(waits.ready).toBe(false);
-        expect(waits.checks[check]).toMatch(/ECONNREFUSED|connection refused/);
-        await server.start();
-        const running = await starting;
-        await eventually(async () => ((await ready())?.ready === true ? true : undefined), { within: 60_000 });
-        await running.stop();
-        const logged = lines.filter((line) => line.includes(what));
-        expect(logged).toHaveLength(2);
-        expect(logged[0]).toContain(`waiting for ${what}; not ready until it answers: `);
-        expect(logged[1]).toContain(`${what} is available`);
-      },
-    );
+      const waits = await eventually(
+        async () => {
+          const now = await ready();
+          return now?.checks[check]?.startsWith(`waiting for ${what}: `) ? now : undefined;
+        },
+        { what: 'not being ready', last: () => lines },
+      );
+      expect(waits.ready).toBe(false);
+      expect(waits.checks[check]).toMatch(/ECONNREFUSED|connection refused/);
+      await server.start();
+      const running = await starting;
+      await eventually(async () => ((await ready())?.ready === true ? true : undefined));
+      await running.stop();
+      const logged = lines.filter((line) => line.includes(what));
+      expect(logged).toHaveLength(2);
+      expect(logged[0]).toContain(`waiting for ${what}; not ready until it answers: `);
+      expect(logged[1]).toContain(`${what} is available`);
+    });
   });
 }

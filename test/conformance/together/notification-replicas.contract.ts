@@ -72,109 +72,104 @@ afterEach(cleanUpAll);
 
 for (const { broker, found, urlOf } of cases) {
   describe.skipIf('missing' in found || 'missing' in mongodb)(`two replicas on ${broker}`, () => {
-    it(
-      'deliver everything in order per subject while one after the other is killed or stopped',
-      { timeout: 240_000 },
-      async () => {
-        if ('missing' in found || 'missing' in mongodb) return;
-        const name = `r${randomBytes(4).toString('hex')}`;
-        const busUrl = urlOf(found.url, name);
-        const storeUrl = databaseUrl(mongodb.url, `anneal_test_${name}`);
-        atEnd(() => dropDatabase(storeUrl));
-        const start = async (): Promise<ChildProcess> => {
-          const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program], {
-            cwd: import.meta.dirname,
-            env: { PATH: process.env['PATH'] ?? '', BUS: busUrl, STORE: storeUrl },
-            stdio: ['ignore', 'pipe', 'inherit'],
-          });
-          atEnd(() => child.kill('SIGKILL'));
-          await once(child.stdout, 'data');
-          return child;
-        };
-        const replicas = [await start(), await start()];
-        const store = await openStore({ url: storeUrl });
-        atEnd(() => store.close());
-        const plain = await createTestContext({ name: 'gateway' });
-        atEnd(() => plain.dispose());
-        const about = { newId: randomUUID, now: () => new Date(), log: plain.log };
-        const bus = await openBus({ url: busUrl, source: 'anneal/test', store, registry, ...about });
-        atEnd(() => bus.close());
-
-        const listener = await listen();
-        const subscription = { id: randomUUID(), project, name: 'r', url: listener.url, types: ['host.#'] };
-        await bus.request({
-          queue: requestsQueue('notification'),
-          call: subscriptionCreate,
-          message: plain.mint(subscriptionCreate, { data: { ...subscription, subject_prefix: '' }, project }),
+    it('deliver everything in order per subject while one after the other is killed or stopped', async () => {
+      if ('missing' in found || 'missing' in mongodb) return;
+      const name = `r${randomBytes(4).toString('hex')}`;
+      const busUrl = urlOf(found.url, name);
+      const storeUrl = databaseUrl(mongodb.url, `anneal_test_${name}`);
+      atEnd(() => dropDatabase(storeUrl));
+      const start = async (): Promise<ChildProcess> => {
+        const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program], {
+          cwd: import.meta.dirname,
+          env: { PATH: process.env['PATH'] ?? '', BUS: busUrl, STORE: storeUrl },
+          stdio: ['ignore', 'pipe', 'inherit'],
         });
-        const happen = async (version: number): Promise<void> => {
-          const subject = `h${version % subjects}`;
-          const data = { host_id: subject, name: subject, status: 'up', facts: {}, version };
-          await bus.publish([plain.mint(hostEvent.up, { data, subject, project })]);
-        };
-        const seen = (): number => new Set(listener.received.map(({ event }) => event.data.version)).size;
+        atEnd(() => child.kill('SIGKILL'));
+        await once(child.stdout, 'data');
+        return child;
+      };
+      const replicas = [await start(), await start()];
+      const store = await openStore({ url: storeUrl });
+      atEnd(() => store.close());
+      const plain = await createTestContext({ name: 'gateway' });
+      atEnd(() => plain.dispose());
+      const about = { newId: randomUUID, now: () => new Date(), log: plain.log };
+      const bus = await openBus({ url: busUrl, source: 'anneal/test', store, registry, ...about });
+      atEnd(() => bus.close());
 
-        const documents = await openSubscriptions(store);
-        const log = await EventLog.open({
-          store,
-          keep: Infinity,
-          keepMs: Infinity,
-          now: () => Date.now(),
-          onKept: () => Promise.resolve(),
-          onTrim: () => Promise.resolve(),
-          onAppendFailed: () => undefined,
-          onTrimFailed: () => undefined,
+      const listener = await listen();
+      const subscription = { id: randomUUID(), project, name: 'r', url: listener.url, types: ['host.#'] };
+      await bus.request({
+        queue: requestsQueue('notification'),
+        call: subscriptionCreate,
+        message: plain.mint(subscriptionCreate, { data: { ...subscription, subject_prefix: '' }, project }),
+      });
+      const happen = async (version: number): Promise<void> => {
+        const subject = `h${version % subjects}`;
+        const data = { host_id: subject, name: subject, status: 'up', facts: {}, version };
+        await bus.publish([plain.mint(hostEvent.up, { data, subject, project })]);
+      };
+      const seen = (): number => new Set(listener.received.map(({ event }) => event.data.version)).size;
+
+      const documents = await openSubscriptions(store);
+      const log = await EventLog.open({
+        store,
+        keep: Infinity,
+        keepMs: Infinity,
+        now: () => Date.now(),
+        onKept: () => Promise.resolve(),
+        onTrim: () => Promise.resolve(),
+        onAppendFailed: () => undefined,
+        onTrimFailed: () => undefined,
+      });
+      /** The highest version that is saved as delivered, together with all before it. */
+      const saved = async (): Promise<number> => {
+        const { cursor = 0 } = (await documents.get(subscription.id)) ?? {};
+        const { events } = await log.read({ project, after: cursor, filter: hosts, limit: 1_000 });
+        const unsaved = events.map(({ event }) => (event.data as { version: number }).version);
+        return Math.min(version, ...unsaved.map((each) => each - 1));
+      };
+
+      let version = 0;
+      const rounds: { before: number; requests: number }[] = [];
+      const takeovers: number[] = [];
+      for (const [round, end] of ends.entries()) {
+        // An event that has not reached the log yet looks saved, so each must have arrived once.
+        await eventually(async () => seen() === version && (await saved()) === version, {
+          last: () => [seen(), version],
         });
-        /** The highest version that is saved as delivered, together with all before it. */
-        const saved = async (): Promise<number> => {
-          const { cursor = 0 } = (await documents.get(subscription.id)) ?? {};
-          const { events } = await log.read({ project, after: cursor, filter: hosts, limit: 1_000 });
-          const unsaved = events.map(({ event }) => (event.data as { version: number }).version);
-          return Math.min(version, ...unsaved.map((each) => each - 1));
-        };
+        const before = version;
+        for (let count = 0; count < perRound; count += 1) await happen((version += 1));
+        await eventually(() => seen() > before + 3);
+        const victim = replicas[round % 2];
+        const gone = victim && once(victim, 'exit');
+        victim?.kill(end);
+        await gone;
+        const killed = performance.now();
+        const mark = seen();
+        rounds.push({ before, requests: listener.received.length });
+        for (let count = 0; count < perRound; count += 1) await happen((version += 1));
+        await eventually(() => seen() > mark, { last: () => seen() });
+        takeovers.push(Math.round(performance.now() - killed));
+        replicas[round % 2] = await start();
+      }
+      await eventually(() => seen() === version, { within: 90_000, last: () => [seen(), version] });
 
-        let version = 0;
-        const rounds: { before: number; requests: number }[] = [];
-        const takeovers: number[] = [];
-        for (const [round, end] of ends.entries()) {
-          // An event that has not reached the log yet looks saved, so each must have arrived once.
-          await eventually(async () => seen() === version && (await saved()) === version, {
-            within: 60_000,
-            last: () => [seen(), version],
-          });
-          const before = version;
-          for (let count = 0; count < perRound; count += 1) await happen((version += 1));
-          await eventually(() => seen() > before + 3, { within: 60_000 });
-          const victim = replicas[round % 2];
-          const gone = victim && once(victim, 'exit');
-          victim?.kill(end);
-          await gone;
-          const killed = performance.now();
-          const mark = seen();
-          rounds.push({ before, requests: listener.received.length });
-          for (let count = 0; count < perRound; count += 1) await happen((version += 1));
-          await eventually(() => seen() > mark, { within: 60_000, last: () => seen() });
-          takeovers.push(Math.round(performance.now() - killed));
-          replicas[round % 2] = await start();
-        }
-        await eventually(() => seen() === version, { within: 90_000, last: () => [seen(), version] });
-
-        for (let host = 0; host < subjects; host += 1) {
-          const versions = listener.received.flatMap(({ event }) =>
-            event.subject === `h${host}` ? [event.data.version] : [],
-          );
-          // A listener ignores the events that it has seen. The others arrive in order.
-          const first = versions.filter((each, index) => versions.indexOf(each) === index);
-          expect(first).toEqual(first.toSorted((a, b) => a - b));
-        }
-        const twice = listener.received.length - version;
-        process.stderr.write(`${broker}: takeover ${takeovers.join(', ')} ms; ${twice} of ${version} events twice\n`);
-        for (const { before, requests } of rounds) {
-          const later = listener.received.slice(requests).map(({ event }) => event.data.version);
-          expect(later.filter((each) => each <= before)).toEqual([]);
-        }
-        expect(Math.max(...takeovers)).toBeLessThan(15_000);
-      },
-    );
+      for (let host = 0; host < subjects; host += 1) {
+        const versions = listener.received.flatMap(({ event }) =>
+          event.subject === `h${host}` ? [event.data.version] : [],
+        );
+        // A listener ignores the events that it has seen. The others arrive in order.
+        const first = versions.filter((each, index) => versions.indexOf(each) === index);
+        expect(first).toEqual(first.toSorted((a, b) => a - b));
+      }
+      const twice = listener.received.length - version;
+      process.stderr.write(`${broker}: takeover ${takeovers.join(', ')} ms; ${twice} of ${version} events twice\n`);
+      for (const { before, requests } of rounds) {
+        const later = listener.received.slice(requests).map(({ event }) => event.data.version);
+        expect(later.filter((each) => each <= before)).toEqual([]);
+      }
+      expect(Math.max(...takeovers)).toBeLessThan(15_000);
+    });
   });
 }

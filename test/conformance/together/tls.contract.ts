@@ -24,7 +24,7 @@ async function works(url: string): Promise<void> {
     const seen: unknown[] = [];
     await bus.consume('test.tls', async ({ message }) => void seen.push(message.data));
     await bus.send({ queue: 'test.tls', messages: [mintTestMessage(work, { data: { n: 1 } })] });
-    await vi.waitFor(() => expect(seen).toEqual([{ n: 1 }]), { timeout: 15_000 });
+    await vi.waitFor(() => expect(seen).toEqual([{ n: 1 }]));
   } finally {
     await bus?.close();
     await store.close();

@@ -160,7 +160,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => bmc.listen(0, '127.0.0.1', resolve));
   server = await startServer({ lab: 1, env: { ANNEAL_LOG_LEVEL: 'trace' } });
   reader = createApiReader(server);
-}, 120_000);
+});
 afterAll(async () => {
   await server?.dispose();
   listener?.close();
@@ -293,7 +293,7 @@ it('no client can read a secret, in whatever way it was passed', async () => {
   for (const [path, text] of contents) {
     if (!path.endsWith('credentials.json')) expect.soft(leaksIn(text, secrets), path).toEqual([]);
   }
-}, 240_000);
+});
 
 async function pathOf(): Promise<string> {
   const { stack_name: name, id } = await server.client.stacks.show({ stack: 'canary' });

@@ -18,7 +18,7 @@ describe.skipIf(typeof found === 'string')('access in the web console', () => {
     server = await startServer({ lab: 2, env: { ANNEAL_PROVISIONING_POWER_POLL_SECONDS: '1' } });
     page = await (await browser.newContext({ viewport: { width: 1440, height: 1000 } })).newPage();
     await enterConsole(page, server, '/projects');
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser.close();
     await server.dispose();

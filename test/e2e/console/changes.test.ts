@@ -34,7 +34,7 @@ describe.skipIf(typeof found === 'string')('changes in the web console', () => {
     page = await context.newPage();
     page.setDefaultTimeout(60_000);
     await enterConsole(page, server);
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser.close();
     await server.dispose();

@@ -46,13 +46,13 @@ describe.skipIf(typeof found === 'string')('the web console', () => {
       // The browser itself reports the refusal of a page without a session.
       if (message.type() === 'error' && !message.text().includes('401')) problems.push(message.text());
     });
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser.close();
     await server.dispose();
   });
 
-  const reads = (on: Page, text: string | RegExp) => on.getByText(text).first().waitFor({ timeout: 30_000 });
+  const reads = (on: Page, text: string | RegExp) => on.getByText(text).first().waitFor({ timeout: 60_000 });
 
   it('says in words that a password is wrong or the server away, and shows the asked page after the right one', async () => {
     await page.goto(`${server.url}/stacks`);
@@ -87,7 +87,7 @@ describe.skipIf(typeof found === 'string')('the web console', () => {
     await page.locator('.why.tone-wait').waitFor();
     await page.goto(`${server.url}/`);
     await page.getByRole('button', { name: 'Clear pre-create' }).click();
-    await page.getByRole('heading', { name: '1 thing needs you' }).waitFor({ timeout: 30_000 });
+    await page.getByRole('heading', { name: '1 thing needs you' }).waitFor({ timeout: 60_000 });
     await settled(server, 'held');
   });
 
@@ -117,9 +117,9 @@ describe.skipIf(typeof found === 'string')('the web console', () => {
     await server.client.stacks.create({ name: 'late', bundle: { template, environmentFiles: [], files: {} } });
     const second = await context.newPage();
     await second.goto(`${server.url}/stacks`);
-    await second.getByText('Live', { exact: true }).waitFor({ timeout: 30_000 });
+    await second.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 });
     for (const each of [page, second, other]) {
-      await each.getByRole('link', { name: 'late' }).waitFor({ timeout: 30_000 });
+      await each.getByRole('link', { name: 'late' }).waitFor({ timeout: 60_000 });
     }
     await second.close();
     await other.context().close();
@@ -189,10 +189,10 @@ describe.skipIf(typeof found === 'string')('the web console', () => {
     await reads(page, 'No server answers. The page opens by itself as soon as one does.');
     await server.start();
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 });
-    await page.getByRole('heading', { level: 1, name: 'Workflows' }).waitFor({ timeout: 30_000 });
+    await page.getByRole('heading', { level: 1, name: 'Workflows' }).waitFor({ timeout: 60_000 });
     await page.getByRole('link', { name: 'Stacks' }).first().click();
     await server.client.stacks.create({ name: 'after', bundle: { template, environmentFiles: [], files: {} } });
-    await page.getByRole('link', { name: 'after' }).waitFor({ timeout: 30_000 });
+    await page.getByRole('link', { name: 'after' }).waitFor({ timeout: 60_000 });
   });
 
   it('asks for a login over the page when the session has ended, and keeps what was typed', async () => {
@@ -216,10 +216,10 @@ describe.skipIf(typeof found === 'string')('the web console', () => {
     await own.getByRole('heading', { level: 1 }).waitFor();
     await own.route('**/assets/services-*', (route) => route.abort('connectionrefused'));
     await own.getByRole('link', { name: 'Services' }).first().click();
-    await own.getByRole('heading', { name: 'The page could not be shown' }).waitFor({ timeout: 30_000 });
+    await own.getByRole('heading', { name: 'The page could not be shown' }).waitFor({ timeout: 60_000 });
     await own.unroute('**/assets/services-*');
     await own.getByRole('button', { name: 'Load the console again' }).click();
-    await own.getByRole('heading', { name: 'Services' }).waitFor({ timeout: 30_000 });
+    await own.getByRole('heading', { name: 'Services' }).waitFor({ timeout: 60_000 });
     await own.close();
   });
 

@@ -64,7 +64,7 @@ describe.skipIf(typeof found === 'string')('dead letters in the web console', ()
     await server.start();
     page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
     page.setDefaultTimeout(60_000);
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser.close();
     await server.dispose();

@@ -26,7 +26,7 @@ describe.skipIf(typeof found === 'string')('images in the web console', () => {
     url = server.url.replace('127.0.0.1', name);
     page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
     await enterConsole(page, { ...server, url }, '/images');
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser.close();
     await server.dispose();

@@ -25,7 +25,7 @@ const toEnd = (page: Page, end: Locator): Promise<true> =>
       await page.evaluate('scrollTo(0, document.body.scrollHeight)');
       return (await end.isVisible()) || undefined;
     },
-    { within: 60_000, what: 'the end of the list', last: () => page.url() },
+    { what: 'the end of the list', last: () => page.url() },
   );
 
 describe.skipIf(typeof found === 'string')('long lists in the web console', () => {

@@ -14,7 +14,7 @@ describe.skipIf(walkBrowser === undefined)('the walk of an operator of machines'
   beforeAll(async () => {
     const env = { ANNEAL_CONFIGURATION_SILENT_SECONDS: '20', ANNEAL_PROVISIONING_POWER_POLL_SECONDS: '3' };
     if (walkBrowser) walk = await openWalk(walkBrowser, { lab: 2, env });
-  }, 240_000);
+  });
   afterAll(() => walk.close());
 
   it('takes a machine out of use and back, and reads its console: node list, provide, provide, console', async () => {

@@ -29,7 +29,7 @@ describe.skipIf(typeof found === 'string')('the login page with an OpenID provid
       },
     });
     provider.comeBackTo(`${server.url}/identity/oidc/callback`);
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser.close();
     await server?.dispose();

@@ -35,7 +35,7 @@ describe.skipIf(typeof found === 'string')('what a person takes over, stores and
     page.setDefaultTimeout(60_000);
     await enterConsole(page, server);
     await page.getByRole('navigation', { name: 'Main' }).waitFor();
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser.close();
     await server.dispose();

@@ -51,7 +51,7 @@ describe.skipIf(typeof found === 'string')('the web console after an upgrade of 
     await settled(server, 'web');
     page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
     page.setDefaultTimeout(60_000);
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser.close();
     await server.dispose();

@@ -24,11 +24,11 @@ for (const { name, find } of brokers) {
     const outsiders: TestProvider[] = [];
     beforeAll(async () => {
       server = await startDistributed({ ...backends!, lab: 0 });
-    }, 180_000);
+    });
     afterAll(async () => {
       for (const outsider of outsiders) await outsider.close();
       await server?.dispose();
-    }, 60_000);
+    });
 
     const outsider = async (what: string): Promise<TestProvider> => {
       const opened = await openOutsider({ ...backends!, type: `Test::${what}`, queue: `test.${what.toLowerCase()}` });
@@ -47,7 +47,7 @@ for (const { name, find } of brokers) {
             return undefined;
           }
         },
-        { within: 60_000, what: `${stack} being accepted`, last: () => last },
+        { what: `${stack} being accepted`, last: () => last },
       );
     };
     /** The stack fails because of the dead letter, `why` and the list show it, and the stack can be deleted. */

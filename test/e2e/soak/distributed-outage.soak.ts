@@ -38,7 +38,7 @@ for (const { name, find } of brokers) {
     let server: Distributed;
     beforeAll(async () => {
       server = await startDistributed({ ...backends!, lab: shape.hosts });
-    }, 180_000);
+    });
     afterAll(() => server?.dispose(), 60_000);
 
     const readiness = async (): Promise<Readiness[]> => Promise.all((await server.processes()).map(readinessOf));
@@ -50,7 +50,7 @@ for (const { name, find } of brokers) {
           last = found;
           return found.every(holds) ? true : undefined;
         },
-        { within: 60_000, what, last: () => last },
+        { what, last: () => last },
       );
     };
 
@@ -68,7 +68,6 @@ for (const { name, find } of brokers) {
           server.client.stacks.create({ name: missing, bundle: bundle(fleet({ ...shape, trace })) }),
         );
         await eventually(async () => ((await readFile(trace, 'utf8').catch(() => '')) === '' ? undefined : true), {
-          within: 60_000,
           what: 'the first config having run',
         });
 

@@ -58,7 +58,7 @@ for (const { name, find } of brokers) {
       for (const end of ends.toReversed()) await end();
       await backends?.broker.stop();
       await backends?.database.stop();
-    }, 60_000);
+    });
 
     it('completes the work of the backup after it was restored, in order, with every event', async () => {
       const folder = until(await mkdtemp(join(tmpdir(), 'anneal-restore-')), (each) =>

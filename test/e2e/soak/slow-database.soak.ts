@@ -28,12 +28,12 @@ for (const { name, find } of brokers) {
       proxy = await startSlowProxy({ host: hostname, port: Number(port) });
       const url = database.url.replace(`${hostname}:${port}`, `127.0.0.1:${proxy.port}`);
       server = await startDistributed({ broker, database: { ...database, url }, lab: 0 });
-    }, 300_000);
+    });
     afterAll(async () => {
       if (proxy) proxy.lateMs = 0;
       await server?.dispose();
       await proxy?.close();
-    }, 60_000);
+    });
 
     const takenOver = async (): Promise<number> => {
       const texts = await Promise.all(

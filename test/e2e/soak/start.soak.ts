@@ -11,12 +11,12 @@ describe.skipIf(!backends)('a start on RabbitMQ and MongoDB', () => {
   let server: Distributed;
   beforeAll(async () => {
     server = await startDistributed({ ...backends!, lab: 0 });
-  }, 180_000);
+  });
   afterAll(() => server?.dispose(), 60_000);
 
   const said = (text: string): number => server.log().split(text).length - 1;
   const until = (is: () => boolean, what: string): Promise<unknown> =>
-    eventually(is, { within: 60_000, what, last: () => server.output() });
+    eventually(is, { what, last: () => server.output() });
 
   it('continues when the gateway dies before its supervisor has spoken to it', async () => {
     await until(() => said('Anneal listens at') === 1, 'the first greeting');
@@ -31,7 +31,7 @@ describe.skipIf(!backends)('a start on RabbitMQ and MongoDB', () => {
           (await server.processes()).find(
             ({ name, pid }) => name === wanted && pid && !before.some((old) => old.pid === pid),
           ),
-        { within: 60_000, what: `${wanted} being started`, last: () => server.output() },
+        { what: `${wanted} being started`, last: () => server.output() },
       );
     // The start waits for the last process, which makes the moment of the death certain.
     const last = await find('notification');

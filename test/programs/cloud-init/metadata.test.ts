@@ -64,7 +64,7 @@ describe.skipIf(missing !== undefined)(`cloud-init${missing === undefined ? '' :
       const seed = JSON.parse(await readFile(path, 'utf8')) as { hostname: string; metadata_url: string };
       urls[seed.hostname] = seed.metadata_url;
     }
-  }, 240_000);
+  });
   afterAll(async () => {
     await server?.dispose();
     await rm(folder, { recursive: true, force: true });

@@ -8,7 +8,7 @@ import { bundle, startServer, type TestServer } from '../../e2e/server.ts';
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ lab: 0 });
-}, 120_000);
+});
 afterAll(() => server?.dispose());
 
 const template = `heat_template_version: 2018-08-31

@@ -47,7 +47,6 @@ async function startHost(context: TestContext, name: string, template: string): 
     {
       what: `the settings of ${name}`,
       last: () => running.output(),
-      within: 60_000,
     },
   );
   const host = await HeatHost.create(installed, settings);
@@ -120,7 +119,7 @@ describe('os-collect-config', () => {
           const trace = await host.trace();
           return trace.includes('end 5') ? trace : undefined;
         },
-        { what: 'the last config', within: 60_000, last: host.output },
+        { what: 'the last config', last: host.output },
       );
       const asked = transports.map((each) => (each === 'AUTO' ? follows : each));
       expect(lines).toEqual(asked.flatMap((each, index) => [`begin ${index} ${each}`, `end ${index}`]));

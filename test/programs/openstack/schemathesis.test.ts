@@ -64,10 +64,10 @@ const apis: readonly Api[] = [
       await call('POST', stacks, { stack_name: 'grouped', template: grouped });
       const has = async (status: string): Promise<boolean> =>
         (await call('GET', `${own}/stacks`)).json['stacks']?.[0]?.['stack_status'] === status;
-      await eventually(() => has('CREATE_COMPLETE'), { within: 60_000, what: 'the stack with a group' });
+      await eventually(() => has('CREATE_COMPLETE'), { what: 'the stack with a group' });
       const id = String((await call('GET', `${own}/stacks`)).json['stacks']?.[0]?.['id']);
       await call('PUT', `${stacks}/grouped/${id}`, { template: grouped, parameters: { length: 2 } });
-      await eventually(() => has('UPDATE_COMPLETE'), { within: 60_000, what: 'its update' });
+      await eventually(() => has('UPDATE_COMPLETE'), { what: 'its update' });
       // The host never asks for work, so this one stays in progress.
       const context = { type: 'Anneal::Context', properties: { members: { all: [hostId] } } };
       await call('POST', stacks, {
@@ -76,7 +76,7 @@ const apis: readonly Api[] = [
       });
       const contexts = async (): Promise<string | undefined> =>
         (await call('GET', `${own}/contexts`)).json['contexts']?.[0]?.['id'];
-      const ofContext = await eventually(contexts, { within: 60_000, what: 'the context' });
+      const ofContext = await eventually(contexts, { what: 'the context' });
       const { json: alarms } = await call('GET', `${own}/alarms`);
       const { json: revisions } = await call('GET', `${own}/stacks/grouped/revisions`);
       await call('POST', '/messaging/v2/queues/own/messages', { messages: [{ body: { event: 'a' } }] });
@@ -124,9 +124,9 @@ const apis: readonly Api[] = [
       const stack = `${heat}/stacks/sample/${id}`;
       const has = async (status: string): Promise<boolean> =>
         (await call('GET', stack)).json['stack']?.['stack_status'] === status;
-      await eventually(() => has('CREATE_COMPLETE'), { within: 60_000, what: 'the sample stack' });
+      await eventually(() => has('CREATE_COMPLETE'), { what: 'the sample stack' });
       const { json: snapshot } = await call('POST', `${stack}/snapshots`, {});
-      await eventually(() => has('SNAPSHOT_COMPLETE'), { within: 60_000, what: 'the snapshot' });
+      await eventually(() => has('SNAPSHOT_COMPLETE'), { what: 'the snapshot' });
       const { json: events } = await call('GET', `${stack}/resources/random/events`);
       const { json: config } = await call('POST', `${heat}/software_configs`, { name: 'c', config: 'exit 0' });
       const config_id = String(config['software_config']?.['id']);
@@ -243,7 +243,7 @@ const apis: readonly Api[] = [
         String((await call('POST', `${v1}/${path}`, body)).json['uuid']);
       const machine = async (): Promise<string | undefined> =>
         (await call('GET', `${v1}/nodes`)).json['nodes']?.[0]?.['uuid'];
-      const lab = await eventually(machine, { within: 60_000, what: 'a node of the lab' });
+      const lab = await eventually(machine, { what: 'a node of the lab' });
       const chassis = await make('chassis', { description: 'sample' });
       const fields = { driver: 'fake-hardware', chassis_uuid: chassis, resource_class: 'sample', shard: 'a' };
       const node = await make('nodes', { name: 'sample', ...fields, traits: ['CUSTOM_A'] });
@@ -289,7 +289,7 @@ const apis: readonly Api[] = [
       const { json: made } = await call('POST', `${v2}/executions`, { workflow_name: 'flow', description: 'd' });
       const execution = `${v2}/executions/${String(made['id'])}`;
       const isDone = async (): Promise<boolean> => String((await call('GET', execution)).json['state']) === 'SUCCESS';
-      await eventually(isDone, { within: 60_000, what: 'the end of the execution' });
+      await eventually(isDone, { what: 'the end of the execution' });
       const [task] = (await call('GET', `${execution}/tasks`)).json['tasks'] as unknown as { id: string }[];
       const { json: actions } = await call('GET', `${v2}/tasks/${String(task?.id)}/action_executions`);
       return {

@@ -91,7 +91,7 @@ it('run every action of a stack: rollback, check, suspend, snapshot, abandon, ad
   await ok('stack', 'update', '--existing', '--parameter', 'word=two', '--wait', 'acts');
   expect(await valueOf('acts')).toBe('two');
   await ok('stack', 'snapshot', 'restore', 'acts', String(snapshot?.['id']));
-  await expect.poll(() => valueOf('acts'), { timeout: 60_000 }).toBe('one');
+  await expect.poll(() => valueOf('acts')).toBe('one');
   await ok('stack', 'resource', 'mark', 'unhealthy', 'acts', 'a', 'because');
   await ok('stack', 'update', '--existing', '--wait', 'acts');
   const file = join(clients.directory, 'abandoned.json');
@@ -111,10 +111,10 @@ it('set hooks in addition to an environment, in nested stacks too', async () => 
   ]);
   await ok('stack', 'hook', 'clear', '--pre-create', 'hooked', 'a');
   const leaf = () => rows('stack', 'hook', 'poll', '--nested-depth', '2', 'hooked');
-  await expect.poll(leaf, { timeout: 60_000 }).toMatchObject([{ 'Resource Name': 'leaf' }]);
+  await expect.poll(leaf).toMatchObject([{ 'Resource Name': 'leaf' }]);
   await ok('stack', 'hook', 'clear', '--pre-create', 'hooked', 'b/*');
   const ended = async () => (await row('stack', 'show', 'hooked'))['stack_status'];
-  await expect.poll(ended, { timeout: 60_000 }).toBe('CREATE_COMPLETE');
+  await expect.poll(ended).toBe('CREATE_COMPLETE');
   await ok('stack', 'delete', '--yes', '--wait', 'hooked');
 });
 

@@ -63,7 +63,6 @@ async function run(lines: readonly string[]): Promise<string[]> {
     let ended = await clients.openstack(...words);
     if (how === '~>') {
       await eventually(async () => problemOf((ended = await clients.openstack(...words)), wanted) === undefined, {
-        within: 30_000,
         what: line,
       }).catch(() => undefined);
     }

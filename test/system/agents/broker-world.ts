@@ -188,7 +188,7 @@ async function makeVhost({ adminUrl = '' }: RabbitmqServer): Promise<void> {
     [`permissions/${hostsVhost}/${username}`]: { configure: '.*', write: '.*', read: '.*' },
   };
   for (const [path, body] of Object.entries(calls)) {
-    await eventually(() => put(path, body), { what: `PUT ${path} at RabbitMQ`, within: 60_000 });
+    await eventually(() => put(path, body), { what: `PUT ${path} at RabbitMQ` });
   }
 }
 
@@ -222,8 +222,7 @@ export const natsKind: BrokerKind = {
       received,
       farewells,
       ended: connection.closed().then(() => undefined),
-      send: async (body) =>
-        (await connection.request(access.responses, JSON.stringify(body), { timeout: 10_000 })).json(),
+      send: async (body) => (await connection.request(access.responses, JSON.stringify(body))).json(),
       close: () => connection.close(),
     };
   },
@@ -285,5 +284,5 @@ export const grantTo = (rig: Rig, host: string): Promise<HostBrokerAccess> =>
           return undefined;
         },
       ),
-    { what: 'credentials for the broker', within: 60_000 },
+    { what: 'credentials for the broker' },
   );

@@ -55,7 +55,6 @@ const linesOf = (file: string): string[] =>
   existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
 const line = (file: string, wanted: string): Promise<true> =>
   eventually(() => (linesOf(file).includes(wanted) ? true : undefined), {
-    within: 60_000,
     what: `the line ${wanted}`,
     last: () => linesOf(file),
   });
@@ -212,7 +211,6 @@ function register(kind: AgentKind): void {
     host.start();
     await eventually(async () => ((await stored(deployment, 'stdout')).toString() === 'first\n' ? true : undefined), {
       what: 'the first line while the config runs',
-      within: 60_000,
     });
     expect((await show(deployment)).status).toBe('IN_PROGRESS');
     await host.kill();
@@ -295,7 +293,6 @@ function register(kind: AgentKind): void {
     host.start();
     await eventually(() => (linesOf(log).length === 4 ? true : undefined), {
       what: 'the start of all processes',
-      within: 60_000,
       last: () => linesOf(log),
     });
     const pids = linesOf(log)
@@ -320,7 +317,7 @@ function register(kind: AgentKind): void {
       });
       await world.apply(id, `echo next >>'${log}'`);
       host.start();
-      await eventually(() => (linesOf(log).length === 2 ? true : undefined), { what: 'the processes', within: 60_000 });
+      await eventually(() => (linesOf(log).length === 2 ? true : undefined), { what: 'the processes' });
       await world.stopGateway();
       await world.rig.ask(hostDelete, { id });
       expect(await ended(deployment)).toMatchObject({ status: 'FAILED' });
@@ -328,7 +325,6 @@ function register(kind: AgentKind): void {
       const pids = linesOf(log).map(Number);
       await eventually(() => (pids.some(isAlive) ? undefined : true), {
         what: 'the end of the config',
-        within: 60_000,
       });
       expect(linesOf(log)).toHaveLength(2);
     },

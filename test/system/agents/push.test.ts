@@ -32,13 +32,12 @@ const ended = (id: string): Promise<DeploymentView> =>
       const view = await world.rig.ask(deploymentShow, { project, deployment: id });
       return view.status === 'IN_PROGRESS' ? undefined : view;
     },
-    { within: 60_000, what: `the end of deployment ${id}` },
+    { what: `the end of deployment ${id}` },
   );
 const linesOf = (file: string): string[] =>
   existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
 const line = (file: string, wanted: string) =>
   eventually(() => (linesOf(file).includes(wanted) ? true : undefined), {
-    within: 30_000,
     what: `the line ${wanted}`,
     last: () => linesOf(file),
   });

@@ -101,7 +101,7 @@ describe('event sinks of a stack', () => {
     const updated = await stackHappens(world, 'update.started', [sink('one', 60), sink('three')]);
     const later = [await memberHappens(world), await stackHappens(world, 'update.completed')];
     const last = [await stackHappens(world, 'delete.started'), await stackHappens(world, 'delete.completed')];
-    await eventually(async () => (await client.subscriptions.list()).length === 0, { within: 30_000 });
+    await eventually(async () => (await client.subscriptions.list()).length === 0);
     const expected = [...all, updated, ...later, ...last];
     expect(new Set(await idsOf(world, 'one'))).toEqual(new Set(expected));
     expect((await messagesOf(world, 'one')).find(({ id }) => id === last[1])).toMatchObject({

@@ -37,7 +37,7 @@ describe('pages of resources', () => {
   beforeAll(async () => {
     world = await StackWorld.open();
     ({ id } = await world.createAndWait('paged', { template: templateOf('a'), environment }));
-  }, 120_000);
+  });
   afterAll(() => world.close());
 
   const pageOf = (page: PageRequest, depth = 5) =>

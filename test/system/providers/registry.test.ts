@@ -134,7 +134,7 @@ const kinds: Readonly<Record<string, () => StackInput>> = {
 };
 
 describe('a template that replaces a served type', () => {
-  it.each(Object.keys(kinds))('is used when the registry maps %s', { timeout: 120_000 }, async (kind) => {
+  it.each(Object.keys(kinds))('is used when the registry maps %s', async (kind) => {
     const input = kinds[kind]?.() as StackInput;
     const { id } = await world.create(`s${Object.keys(kinds).indexOf(kind)}`, input);
     const stack = await world.complete(id, 60_000);

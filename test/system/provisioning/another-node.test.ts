@@ -71,7 +71,7 @@ describe('a server whose deployment fails on one node', () => {
       throw new Error('stopped after the second claim');
     });
     const id = await create(w);
-    await eventually(() => reached || undefined, { within: 20_000, what: 'the claim of the second node' });
+    await eventually(() => reached || undefined, { what: 'the claim of the second node' });
     await w.stop();
     disarm();
     await w.start();

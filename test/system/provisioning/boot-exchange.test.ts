@@ -86,7 +86,7 @@ describe('the boot secret of a machine', () => {
     await w.ask(bootLoad, { secret, sent: 0, size: 40_000_000, done: false });
     await w.ask(bootLoad, { secret, sent: 1_000_000, size: 40_000_000, done: false });
     expect(await w.answered(id, 1, 60_000)).toMatchObject({ status: 'complete' });
-  }, 90_000);
+  });
 
   it('B3: is refused in a second exchange until the next boot, with an event and a condition', async () => {
     const w = await open();

@@ -55,7 +55,7 @@ describe.skipIf(missing !== undefined)(
       await w.request('delete', { id, fence: 2, seconds: 120 });
       expect(await w.answered(id, 2, within)).toMatchObject({ status: 'complete' });
       expect(await w.nodeIs('machine-1', 'available', within)).toMatchObject({ power_state: 'power off' });
-    }, 180_000);
+    });
 
     it('keeps its driver when the new access is incomplete', async () => {
       await w.enrolAll();

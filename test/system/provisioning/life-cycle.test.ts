@@ -234,7 +234,7 @@ describe('the life of a node', () => {
           const { provision_state: state, step: present } = await w.node('machine-1');
           return state === 'active' || (present !== null && present.at >= at) ? true : undefined;
         },
-        { what: `step ${at}`, within: 60_000 },
+        { what: `step ${at}` },
       );
       await w.stop();
       await w.start();

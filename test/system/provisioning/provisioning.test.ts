@@ -192,7 +192,7 @@ describe('provisioning with the lab', () => {
         );
         return done.length === 2 && waits ? done : undefined;
       },
-      { within: 20_000, what: 'two servers and a reason', last: () => w.responses },
+      { what: 'two servers and a reason', last: () => w.responses },
     );
     expect(new Set(first.map(({ attributes }) => attributes?.['instance_name'])).size).toBe(2);
     const [given] = first;

@@ -32,7 +32,7 @@ it('shows the sensors of each node that answers, and none of one that does not, 
         const found = await lines(w, node);
         return count(found) ? found : undefined;
       },
-      { within: 30_000, what: `the sensors of ${node}` },
+      { what: `the sensors of ${node}` },
     );
   const first = await shown('machine-1', (found) => found.length > 0);
   expect(first).toContainEqual(

@@ -39,14 +39,13 @@ describe('limits of concurrent work', () => {
           const waiting = nodes.filter((node) => !hasSlot(node));
           return booting.length === 2 && waiting.length === 2 ? { booting, waiting } : undefined;
         },
-        { within: 30_000, what: 'two nodes that boot and two that wait', last: () => states(w) },
+        { what: 'two nodes that boot and two that wait', last: () => states(w) },
       );
     const { booting, waiting } = await settledTurns();
     expect(booting.map(({ properties }) => JSON.stringify(properties['rack'])).toSorted()).toEqual(['"a"', '"b"']);
     const conditions = waiting.flatMap((node) => node.conditions.filter(({ type }) => type === 'HasSlot'));
     for (const { message } of conditions) expect(message).toMatch(waitingMessage);
     await eventually(() => w.responses.find(({ message }) => waitingMessage.test(message ?? '')), {
-      within: 30_000,
       what: 'a server that reports its turn',
       last: () => w.responses.map(({ message }) => message),
     });

@@ -199,14 +199,14 @@ describe('a secret value of a property', () => {
         look().every(({ plain, secret }) =>
           [plain, secret].every((each) => /group\.adjust|execution\.start/.test(JSON.stringify(each))),
         );
-      if (entry.signal) await eventually(signalled, { what: 'the effect of every signal', last: look, within: 30_000 });
-      if (entry.waits) await eventually(began, { what: 'the wait of every twin', last: look, within: 30_000 });
+      if (entry.signal) await eventually(signalled, { what: 'the effect of every signal', last: look });
+      if (entry.waits) await eventually(began, { what: 'the wait of every twin', last: look });
       // The provider may be at work on one of the two. The comparison below shows a difference that stays.
       const agree = () => {
         const records = look();
         return records.every(({ plain, secret }) => isDeepStrictEqual(secret, plain)) ? records : undefined;
       };
-      const found = await eventually(agree, { what: 'the same records', within: 30_000 }).catch(look);
+      const found = await eventually(agree, { what: 'the same records' }).catch(look);
       for (const { property, plain, secret } of found) expect([property, secret]).toEqual([property, plain]);
       expect(found.flatMap(({ leaks }) => leaks)).toEqual([]);
     },
