@@ -2,19 +2,7 @@
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { explained } from './texts/texts.ts';
 import { ownScalingTypes, scalingAttributes, scalingProperties } from './scaling.ts';
-import {
-  boolean,
-  integer,
-  list,
-  listOf,
-  map,
-  mapOf,
-  number,
-  oneOf,
-  placeholder,
-  resourceType,
-  string,
-} from './schema.ts';
+import { boolean, integer, list, listOf, map, mapOf, number, oneOf, resourceType, string } from './schema.ts';
 
 /** The groups that the engine itself makes. */
 export const groupTypes: ResourceType[] = explained([
@@ -75,7 +63,6 @@ export const groupTypes: ResourceType[] = explained([
     { InstanceList: 'String' },
   ),
   ...ownScalingTypes,
-  placeholder('OS::Heat::HARestarter'),
   resourceType(
     'OS::Heat::Stack',
     {
@@ -103,5 +90,4 @@ export const groupTypes: ResourceType[] = explained([
       },
     },
   ),
-  resourceType('OS::Heat::AccessPolicy', { AllowedResources: list({ required: true }) }, {}),
 ]);

@@ -128,7 +128,6 @@ const aliases: Readonly<Record<string, string>> = {
   'OS::Ceilometer::GnocchiAggregationByMetricsAlarm': 'OS::Aodh::GnocchiAggregationByMetricsAlarm',
   'OS::Ceilometer::GnocchiAggregationByResourcesAlarm': 'OS::Aodh::GnocchiAggregationByResourcesAlarm',
 };
-const unserved: ReadonlySet<string> = new Set(['OS::Aodh::CombinationAlarm', 'OS::Aodh::LBMemberHealthAlarm']);
 
 const prometheus: ResourceType = {
   type: 'OS::Aodh::PrometheusAlarm',
@@ -177,11 +176,7 @@ export const moreAlarmTypes: readonly ResourceType[] = explained([
  */
 export const measuringTypesFor = (period: number): ResourceType[] =>
   withAlarmLimits(
-    [
-      ...aodhTypes.filter(({ type }) => !unserved.has(type)),
-      ...awsTypes.filter(({ type }) => type.startsWith('AWS::IAM::')),
-      ...moreAlarmTypes,
-    ],
+    [...aodhTypes, ...awsTypes.filter(({ type }) => type.startsWith('AWS::IAM::')), ...moreAlarmTypes],
     period,
   ).map((type) => ({
     ...type,

@@ -53,12 +53,3 @@ export function resourceType(
   );
   return { type, properties: { ...properties }, attributes: Object.fromEntries(described), ...more };
 }
-
-/** A type that Heat still knows by name but that does nothing: it accepts any properties. */
-export const placeholder = (type: string): ResourceType => ({
-  type,
-  properties: {},
-  attributes: {},
-  open_properties: true,
-  open_attributes: true,
-});

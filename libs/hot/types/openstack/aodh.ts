@@ -1,4 +1,4 @@
-/** Alarms: schemas, so that templates that name them can be checked offline. */
+/** The alarms of Aodh. */
 import { explained } from '../texts/texts.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 
@@ -88,7 +88,7 @@ const samplesQuery: PropertySchema = {
   },
 };
 
-/** Their schemas, which an offline check uses. */
+/** All of these types. */
 export const aodhTypes: ResourceType[] = explained([
   {
     type: 'OS::Aodh::Alarm',
@@ -113,7 +113,6 @@ export const aodhTypes: ResourceType[] = explained([
     },
     attributes: {},
   },
-  { type: 'OS::Aodh::CombinationAlarm', properties: {}, attributes: {}, open_attributes: true },
   {
     type: 'OS::Aodh::CompositeAlarm',
     properties: {
@@ -169,16 +168,6 @@ export const aodhTypes: ResourceType[] = explained([
       resource_id: { type: 'String', required: true, update_allowed: true },
       resource_type: { type: 'String', required: true, update_allowed: true },
       ...gnocchiProperties,
-    },
-    attributes: {},
-  },
-  {
-    type: 'OS::Aodh::LBMemberHealthAlarm',
-    properties: {
-      pool: { type: 'String', required: true, update_allowed: true },
-      stack: { type: 'String', required: true },
-      autoscaling_group_id: { type: 'String', required: true, update_allowed: true },
-      ...actionProperties,
     },
     attributes: {},
   },

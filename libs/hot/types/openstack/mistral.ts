@@ -1,7 +1,6 @@
-/** Workflows: schemas, so that templates that name them can be checked offline. */
+/** Workflows and what starts them. The scheduling service serves the types. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { explained } from '../texts/texts.ts';
-import { zaqarTrigger } from './zaqar.ts';
 import { boolean, checked, integer, list, listOf, map, mapOf, oneOf, resourceType, string } from '../schema.ts';
 
 const workflowRun = mapOf({
@@ -9,8 +8,7 @@ const workflowRun = mapOf({
   params: map({ default: {} }),
 });
 
-/** Their schemas, which an offline check uses. */
-export const mistralTypes: ResourceType[] = explained([
+const mistralTypes: ResourceType[] = explained([
   resourceType(
     'OS::Mistral::CronTrigger',
     {
@@ -131,6 +129,45 @@ const eventTrigger = resourceType(
   },
   {},
   { description: 'Starts a workflow for each event of the project that matches.', failed_update: 'repair' },
+);
+
+/** A trigger that starts a workflow for each message of a queue. */
+const zaqarTrigger = resourceType(
+  'OS::Zaqar::MistralTrigger',
+  {
+    queue_name: string({
+      required: true,
+      constraints: checked('zaqar.queue'),
+      description: 'Name of the queue. It is created when it does not exist.',
+    }),
+    ttl: integer({
+      default: 220367260800,
+      update_allowed: true,
+      constraints: [{ range: { min: 60 } }],
+      description: 'Seconds after which messages start no workflow any more. A change begins the time again.',
+    }),
+    workflow_id: string({
+      required: true,
+      update_allowed: true,
+      constraints: checked('mistral.workflow'),
+      description: 'Name or id of the workflow.',
+    }),
+    params: map({
+      default: {},
+      update_allowed: true,
+      description: '`env` and `task_name` of the execution. `env().notification` is the message.',
+    }),
+    input: map({
+      default: {},
+      update_allowed: true,
+      description: 'Input of the workflow. In expressions, `$` is the message: <% $.body %>, <% $.id %>.',
+    }),
+  },
+  {},
+  {
+    description: 'Starts a workflow for each message that is posted to a queue, once for each message.',
+    failed_update: 'repair',
+  },
 );
 
 /** The types that the scheduling service serves. */
