@@ -59,6 +59,7 @@ export const waitConditionTypes: ResourceType[] = [
   },
   {
     type: 'AWS::CloudFormation::WaitCondition',
+    description: 'Waits until its handle has received enough signals.',
     properties: {
       Handle: handle,
       Timeout: { ...timeout, type: 'Integer' },
