@@ -2,7 +2,6 @@
 import { autoTransport, deploymentSignalTransports } from '@anneal/contracts/transports.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { contextType } from './context.ts';
-import { explained } from './texts/texts.ts';
 
 const ioTypes = { allowed_values: ['String', 'Number', 'CommaDelimitedList', 'Json', 'Boolean'] };
 const hostActions = ['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME'];
@@ -16,8 +15,8 @@ const inputs = (update: boolean): PropertySchema => ({
       type: 'Map',
       schema: {
         name: { type: 'String', required: true, description: 'Name under which the config reads the input.' },
-        description: { type: 'String' },
-        type: { type: 'String', default: 'String', constraints: [ioTypes] },
+        description: { type: 'String', description: 'What the input is for.' },
+        type: { type: 'String', default: 'String', constraints: [ioTypes], description: 'The type of the value.' },
         default: { type: 'Any', description: 'Default value.' },
         replace_on_change: {
           type: 'Boolean',
@@ -37,8 +36,8 @@ const outputs = (update: boolean): PropertySchema => ({
       type: 'Map',
       schema: {
         name: { type: 'String', required: true, description: 'Name under which templates read the output.' },
-        description: { type: 'String' },
-        type: { type: 'String', default: 'String', constraints: [ioTypes] },
+        description: { type: 'String', description: 'What the output is for.' },
+        type: { type: 'String', default: 'String', constraints: [ioTypes], description: 'The type of the value.' },
         error_output: {
           type: 'Boolean',
           default: false,
@@ -97,6 +96,7 @@ const softwareComponent: ResourceType = {
               type: 'List',
               default: ['CREATE', 'UPDATE'],
               constraints: [{ length: { min: 1 } }],
+              description: 'The actions of the deployment that run the config.',
               schema: { '*': { type: 'String', constraints: [{ allowed_values: hostActions }] } },
             },
             config: { type: 'String', description: 'The config itself.' },
@@ -268,7 +268,7 @@ const queueServer: ResourceType = {
 };
 
 /** The types of the configuration service. */
-export const configurationTypes: ResourceType[] = explained([
+export const configurationTypes: ResourceType[] = [
   softwareConfig,
   softwareComponent,
   softwareDeployment,
@@ -279,4 +279,4 @@ export const configurationTypes: ResourceType[] = explained([
   orderedConfig,
   queueServer,
   contextType,
-]);
+];

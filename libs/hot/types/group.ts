@@ -1,107 +1,188 @@
 /** Groups of resources and nested stacks. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import { explained } from './texts/texts.ts';
 import { ownScalingTypes, scalingAttributes, scalingProperties } from './scaling.ts';
-import {
-  boolean,
-  integer,
-  list,
-  listOf,
-  map,
-  mapOf,
-  number,
-  oneOf,
-  placeholder,
-  resourceType,
-  string,
-} from './schema.ts';
+import { boolean, integer, list, listOf, map, mapOf, number, oneOf, string } from './schema.ts';
 
 /** The groups that the engine itself makes. */
-export const groupTypes: ResourceType[] = explained([
-  resourceType(
-    'OS::Heat::ResourceGroup',
-    {
-      count: integer({ default: 1, update_allowed: true, constraints: [{ range: { min: 0 } }] }),
-      index_var: string({ default: '%index%', constraints: [{ length: { min: 3 } }] }),
+export const groupTypes: ResourceType[] = [
+  {
+    type: 'OS::Heat::ResourceGroup',
+    description: 'A number of members with the same definition.',
+    properties: {
+      count: integer({
+        default: 1,
+        update_allowed: true,
+        constraints: [{ range: { min: 0 } }],
+        description: 'The number of members.',
+      }),
+      index_var: string({
+        default: '%index%',
+        constraints: [{ length: { min: 3 } }],
+        description: 'This text in the properties of the definition becomes the number of the member.',
+      }),
       resource_def: mapOf(
-        { type: string({ required: true }), properties: map(), metadata: map() },
-        { required: true, update_allowed: true },
+        {
+          type: string({ required: true, description: 'The type of the members: a resource type or a template.' }),
+          properties: map({
+            description: 'Properties of each member. The text of `index_var` is replaced in all values.',
+          }),
+          metadata: map({ description: 'Metadata of each member.' }),
+        },
+        { required: true, update_allowed: true, description: 'The definition of each member.' },
       ),
-      removal_policies: listOf(mapOf({ resource_list: list({ default: [] }) }), { default: [], update_allowed: true }),
+      removal_policies: listOf(
+        mapOf({ resource_list: list({ default: [], description: 'Numbers or references of members.' }) }),
+        {
+          default: [],
+          update_allowed: true,
+          description: 'Members that are removed first, and whose numbers are not used again.',
+        },
+      ),
       removal_policies_mode: string({
         default: 'append',
         update_allowed: true,
         constraints: oneOf('append', 'update'),
+        description: '`append` keeps the removed numbers of earlier updates; `update` forgets them.',
       }),
     },
-    { refs: 'List', refs_map: 'Map', attributes: 'Map', removed_rsrc_list: 'List' },
-    { open_attributes: true },
-  ),
-  resourceType(
-    'OS::Heat::ResourceChain',
-    {
-      resources: list({ required: true, update_allowed: true }),
-      concurrent: boolean({ default: false }),
-      resource_properties: map(),
+    attributes: {
+      refs: { type: 'List', description: 'The references of the members, in their order.' },
+      refs_map: { type: 'Map', description: 'The references of the members, by name.' },
+      attributes: {
+        type: 'Map',
+        description: 'An attribute of all members by name: `{get_attr: [group, attributes, NAME]}`.',
+      },
+      removed_rsrc_list: { type: 'List', description: 'The numbers that are not used again.' },
     },
-    { refs: 'List', attributes: 'Map' },
-    { open_attributes: true },
-  ),
-  resourceType('OS::Heat::AutoScalingGroup', scalingProperties, scalingAttributes, { open_attributes: true }),
-  resourceType(
-    'OS::Heat::ScalingPolicy',
-    {
-      auto_scaling_group_id: string({ required: true }),
-      scaling_adjustment: number({ required: true, update_allowed: true }),
+    open_attributes: true,
+  },
+  {
+    type: 'OS::Heat::ResourceChain',
+    description: 'One member of each type in a list, all with the same properties.',
+    properties: {
+      resources: list({ required: true, update_allowed: true, description: 'The types of the members, in order.' }),
+      concurrent: boolean({
+        default: false,
+        description: 'False: each member begins after the one before it is complete.',
+      }),
+      resource_properties: map({ description: 'Properties of each member.' }),
+    },
+    attributes: {
+      refs: { type: 'List', description: 'The references of the members, in their order.' },
+      attributes: {
+        type: 'Map',
+        description: 'An attribute of all members by name: `{get_attr: [chain, attributes, NAME]}`.',
+      },
+    },
+    open_attributes: true,
+  },
+  {
+    type: 'OS::Heat::AutoScalingGroup',
+    description: 'A group whose size changes by signals to its policies. The oldest members leave first.',
+    properties: scalingProperties,
+    attributes: scalingAttributes,
+    open_attributes: true,
+  },
+  {
+    type: 'OS::Heat::ScalingPolicy',
+    description: 'Changes the size of a group at each signal.',
+    properties: {
+      auto_scaling_group_id: string({ required: true, description: 'The group: `{get_resource: NAME}`.' }),
+      scaling_adjustment: number({
+        required: true,
+        update_allowed: true,
+        description: 'The change of the size, or the size, as `adjustment_type` says. Negative values shrink.',
+      }),
       adjustment_type: string({
         required: true,
         update_allowed: true,
         constraints: oneOf('change_in_capacity', 'exact_capacity', 'percent_change_in_capacity'),
+        description: 'Whether the adjustment is a number of members to add, the size itself, or a percentage to add.',
       }),
-      cooldown: number({ update_allowed: true }),
-      min_adjustment_step: integer({ update_allowed: true, constraints: [{ range: { min: 0 } }] }),
+      cooldown: number({
+        update_allowed: true,
+        description:
+          'Seconds after a change of size in which the policy changes nothing. The default is that of the group.',
+      }),
+      min_adjustment_step: integer({
+        update_allowed: true,
+        constraints: [{ range: { min: 0 } }],
+        description: 'With a percentage: the least number of members to add or to remove.',
+      }),
     },
-    { alarm_url: 'String', signal_url: 'String' },
-  ),
-  resourceType(
-    'OS::Heat::InstanceGroup',
-    {
-      AvailabilityZones: list({ required: true }),
-      LaunchConfigurationName: string({ required: true, update_allowed: true }),
-      Size: integer({ required: true, update_allowed: true }),
-      LoadBalancerNames: list(),
-      Tags: listOf(mapOf({ Key: string({ required: true }), Value: string({ required: true }) })),
+    attributes: {
+      alarm_url: {
+        type: 'String',
+        description: 'A POST to this URL signals the policy. It needs no login and is a secret.',
+      },
+      signal_url: { type: 'String', description: 'The same for clients that log in.' },
     },
-    { InstanceList: 'String' },
-  ),
+  },
+  {
+    type: 'OS::Heat::InstanceGroup',
+    description: 'A number of servers with the same launch configuration.',
+    properties: {
+      AvailabilityZones: list({
+        required: true,
+        description: 'Needed by CloudFormation; Anneal has one zone and ignores it.',
+      }),
+      LaunchConfigurationName: string({
+        required: true,
+        update_allowed: true,
+        description: 'The launch configuration of the servers: `{get_resource: NAME}`.',
+      }),
+      Size: integer({ required: true, update_allowed: true, description: 'The number of servers.' }),
+      LoadBalancerNames: list({ description: 'Anneal has no load balancers and ignores it.' }),
+      Tags: listOf(
+        mapOf({
+          Key: string({ required: true, description: 'The name of the entry.' }),
+          Value: string({ required: true, description: 'The value of the entry.' }),
+        }),
+        { description: 'Metadata of each server.' },
+      ),
+    },
+    attributes: {
+      InstanceList: { type: 'String', description: 'The addresses of the servers, with commas between them.' },
+    },
+  },
   ...ownScalingTypes,
-  placeholder('OS::Heat::HARestarter'),
-  resourceType(
-    'OS::Heat::Stack',
-    {
+  {
+    type: 'OS::Heat::Stack',
+    description: 'A stack from a template in a property, with its own outputs.',
+    properties: {
       context: mapOf(
         {
-          region_name: string(),
-          credential_secret_id: string({ update_allowed: true }),
-          ca_cert: string({ update_allowed: true }),
-          insecure: boolean({ default: false, update_allowed: true }),
+          region_name: string({ description: 'The region; only that of this installation.' }),
+          credential_secret_id: string({
+            update_allowed: true,
+            description: 'Credentials for another cloud; refused.',
+          }),
+          ca_cert: string({ update_allowed: true, description: 'The certificate of another cloud; without effect.' }),
+          insecure: boolean({
+            default: false,
+            update_allowed: true,
+            description: 'Whether the certificate of another cloud is not verified; without effect.',
+          }),
         },
-        { update_allowed: true },
+        {
+          update_allowed: true,
+          description: 'Where the stack is made. Anneal makes it itself and refuses another region or cloud.',
+        },
       ),
-      template: string({ required: true, update_allowed: true }),
-      timeout: integer({ update_allowed: true }),
-      parameters: map({ default: {}, update_allowed: true }),
+      template: string({ required: true, update_allowed: true, description: 'The text of the template.' }),
+      timeout: integer({ update_allowed: true, description: 'Minutes for each action.' }),
+      parameters: map({ default: {}, update_allowed: true, description: 'Values of the parameters of the template.' }),
     },
-    { stack_name: 'String', outputs: 'Map' },
-    {
-      stack: {
-        template: { property: 'template', holds: 'text' },
-        parameters: 'parameters',
-        timeout: 'timeout',
-        outputs: 'map',
-        root: true,
-      },
+    attributes: {
+      stack_name: { type: 'String', description: 'The name of the stack.' },
+      outputs: { type: 'Map', description: 'The outputs of the stack, by name.' },
     },
-  ),
-  resourceType('OS::Heat::AccessPolicy', { AllowedResources: list({ required: true }) }, {}),
-]);
+    stack: {
+      template: { property: 'template', holds: 'text' },
+      parameters: 'parameters',
+      timeout: 'timeout',
+      outputs: 'map',
+      root: true,
+    },
+  },
+];

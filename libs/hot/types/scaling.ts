@@ -1,30 +1,69 @@
 /** Groups that scale, and the policies of Anneal. The policies of Heat and AWS stay exactly theirs. */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
-import { boolean, checked, integer, listOf, map, mapOf, number, oneOf, resourceType, string } from './schema.ts';
+import { boolean, checked, integer, listOf, map, mapOf, number, oneOf, string } from './schema.ts';
 
 /** The properties of a group that scales, as in Heat. */
 export const scalingProperties = {
-  resource: map({ required: true, update_allowed: true }),
-  max_size: integer({ required: true, update_allowed: true, constraints: [{ range: { min: 0 } }] }),
-  min_size: integer({ required: true, update_allowed: true, constraints: [{ range: { min: 0 } }] }),
-  cooldown: integer({ update_allowed: true }),
-  desired_capacity: integer({ update_allowed: true }),
+  resource: map({
+    required: true,
+    update_allowed: true,
+    description: 'The definition of each member: `type`, `properties` and what else a resource of a template has.',
+  }),
+  max_size: integer({
+    required: true,
+    update_allowed: true,
+    constraints: [{ range: { min: 0 } }],
+    description: 'The group never has more members.',
+  }),
+  min_size: integer({
+    required: true,
+    update_allowed: true,
+    constraints: [{ range: { min: 0 } }],
+    description: 'The group never has fewer members.',
+  }),
+  cooldown: integer({
+    update_allowed: true,
+    description: 'Seconds after a change of size in which policies change nothing, unless a policy has its own.',
+  }),
+  desired_capacity: integer({
+    update_allowed: true,
+    description: 'The first size, and the size after an update that changes this value. The default is `min_size`.',
+  }),
   rolling_updates: mapOf(
     {
-      min_in_service: integer({ default: 0, constraints: [{ range: { min: 0 } }] }),
-      max_batch_size: integer({ default: 1, constraints: [{ range: { min: 1 } }] }),
-      pause_time: number({ default: 0, constraints: [{ range: { min: 0 } }] }),
+      min_in_service: integer({
+        default: 0,
+        constraints: [{ range: { min: 0 } }],
+        description: 'The members that stay in service during an update.',
+      }),
+      max_batch_size: integer({
+        default: 1,
+        constraints: [{ range: { min: 1 } }],
+        description: 'The most members that change at the same time.',
+      }),
+      pause_time: number({
+        default: 0,
+        constraints: [{ range: { min: 0 } }],
+        description: 'Seconds between two batches.',
+      }),
     },
-    { default: { min_in_service: 0, max_batch_size: 1, pause_time: 0 }, update_allowed: true },
+    {
+      default: { min_in_service: 0, max_batch_size: 1, pause_time: 0 },
+      update_allowed: true,
+      description: 'How an update changes the members: in batches, with pauses.',
+    },
   ),
 };
 /** The attributes of a group that scales. */
 export const scalingAttributes = {
-  outputs: 'Map',
-  outputs_list: 'List',
-  current_size: 'Integer',
-  refs: 'List',
-  refs_map: 'Map',
+  outputs: { type: 'Map', description: 'An attribute of all members by name: `{get_attr: [group, outputs, NAME]}`.' },
+  outputs_list: {
+    type: 'List',
+    description: 'An attribute of all members in their order: `{get_attr: [group, outputs_list, NAME]}`.',
+  },
+  current_size: { type: 'Integer', description: 'The number of members.' },
+  refs: { type: 'List', description: 'The references of the members, in their order.' },
+  refs_map: { type: 'Map', description: 'The references of the members, by name.' },
 };
 
 const atLeast = (min: number) => [{ range: { min } }];
@@ -33,9 +72,10 @@ const victims = (description: string): PropertySchema =>
 const seconds = (description: string): PropertySchema =>
   number({ default: 0, update_allowed: true, constraints: atLeast(0), description });
 
-const group = resourceType(
-  'Anneal::Scaling::Group',
-  {
+const group: ResourceType = {
+  type: 'Anneal::Scaling::Group',
+  description: 'A group as OS::Heat::AutoScalingGroup, with more ways to choose its members.',
+  properties: {
     ...scalingProperties,
     victims: victims(
       'The members that leave first when the group shrinks. Failed members always leave first. The default is `oldest`, as in Heat.',
@@ -84,14 +124,17 @@ const group = resourceType(
       },
     ),
   },
-  scalingAttributes,
-  {
-    open_attributes: true,
-    description: 'A group as OS::Heat::AutoScalingGroup, with more ways to choose its members.',
-  },
-);
+  attributes: scalingAttributes,
+  open_attributes: true,
+};
 
-const policyAttributes = { alarm_url: 'String', signal_url: 'String' };
+const policyAttributes = {
+  alarm_url: {
+    type: 'String',
+    description: 'A POST to this URL signals the policy. It needs no login and is a secret.',
+  },
+  signal_url: { type: 'String', description: 'The same for clients that log in.' },
+};
 const reference = string({ required: true, description: 'The group: `{get_resource: NAME}`.' });
 const shared = {
   group: reference,
@@ -101,33 +144,39 @@ const shared = {
   victims: victims("The members that leave first; absent: in the group's own order."),
 };
 
-const stepPolicy = resourceType(
-  'Anneal::Scaling::StepPolicy',
-  {
+const stepPolicy: ResourceType = {
+  type: 'Anneal::Scaling::StepPolicy',
+  description: 'Scales a group by the step in which the value of a signal lies.',
+  properties: {
     ...shared,
     threshold: number({ default: 0, update_allowed: true, description: 'The bounds of the steps are relative to it.' }),
     adjustment_type: string({
       default: 'change_in_capacity',
       update_allowed: true,
       constraints: oneOf('change_in_capacity', 'exact_capacity', 'percent_change_in_capacity'),
+      description: 'Whether an adjustment is a number of members to add, the size itself, or a percentage to add.',
     }),
-    min_adjustment_step: integer({ update_allowed: true, constraints: atLeast(0) }),
+    min_adjustment_step: integer({
+      update_allowed: true,
+      constraints: atLeast(0),
+      description: 'With a percentage: the least number of members to add or to remove.',
+    }),
     steps: listOf(
       mapOf({
         lower: number({ description: 'Absent: no bound; only in the first step.' }),
         upper: number({ description: 'Absent: no bound; only in the last step.' }),
-        adjustment: number({ required: true }),
+        adjustment: number({ required: true, description: 'The change of the size when the value lies in this step.' }),
       }),
       { required: true, update_allowed: true, description: 'In ascending order, without gaps.' },
     ),
   },
-  policyAttributes,
-  { description: 'Scales a group by the step in which the value of a signal lies.' },
-);
+  attributes: policyAttributes,
+};
 
-const targetPolicy = resourceType(
-  'Anneal::Scaling::TargetPolicy',
-  {
+const targetPolicy: ResourceType = {
+  type: 'Anneal::Scaling::TargetPolicy',
+  description: 'Keeps the value of its signals at a target: size × value ÷ target, rounded up.',
+  properties: {
     ...shared,
     target: number({
       required: true,
@@ -142,13 +191,13 @@ const targetPolicy = resourceType(
     }),
     scale_in: boolean({ default: true, update_allowed: true, description: 'False: the policy only grows the group.' }),
   },
-  policyAttributes,
-  { description: 'Keeps the value of its signals at a target: size × value ÷ target, rounded up.' },
-);
+  attributes: policyAttributes,
+};
 
-const schedule = resourceType(
-  'Anneal::Scaling::Schedule',
-  {
+const schedule: ResourceType = {
+  type: 'Anneal::Scaling::Schedule',
+  description: 'Sets the size of a group at the times of a cron expression; ignores cooldowns.',
+  properties: {
     group: reference,
     cron: string({
       required: true,
@@ -156,12 +205,16 @@ const schedule = resourceType(
       constraints: checked('cron_expression'),
       description: 'Minute, hour, day, month and weekday. A local time that the change of a clock skips does not come.',
     }),
-    time_zone: string({ default: 'UTC', update_allowed: true, constraints: checked('timezone') }),
+    time_zone: string({
+      default: 'UTC',
+      update_allowed: true,
+      constraints: checked('timezone'),
+      description: 'The time zone of the expression, for example Europe/Berlin.',
+    }),
     size: integer({ required: true, update_allowed: true, constraints: atLeast(0), description: 'The size to set.' }),
   },
-  {},
-  { description: 'Sets the size of a group at the times of a cron expression; ignores cooldowns.' },
-);
+  attributes: {},
+};
 
 /** The types of Anneal: a group, its policies and its schedules. */
 export const ownScalingTypes: ResourceType[] = [group, stepPolicy, targetPolicy, schedule];

@@ -1,6 +1,5 @@
 /** Types that hold values or help tests. The scheduling service serves them itself. */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
-import { explained } from './texts/texts.ts';
 import { waitConditionTypes } from './wait-condition.ts';
 
 const seconds = (description: string): PropertySchema => ({
@@ -47,8 +46,14 @@ const randomString: ResourceType = {
               type: 'String',
               default: 'lettersdigits',
               constraints: [{ allowed_values: characterClasses }],
+              description: 'The class of the characters.',
             },
-            min: { type: 'Integer', default: 1, constraints: [randomLength] },
+            min: {
+              type: 'Integer',
+              default: 1,
+              constraints: [randomLength],
+              description: 'At least this many characters are of the class.',
+            },
           },
         },
       },
@@ -60,8 +65,13 @@ const randomString: ResourceType = {
         '*': {
           type: 'Map',
           schema: {
-            sequence: { type: 'String', required: true },
-            min: { type: 'Integer', default: 1, constraints: [randomLength] },
+            sequence: { type: 'String', required: true, description: 'The characters to choose from.' },
+            min: {
+              type: 'Integer',
+              default: 1,
+              constraints: [randomLength],
+              description: 'At least this many characters are of the sequence.',
+            },
           },
         },
       },
@@ -159,11 +169,4 @@ const delay: ResourceType = {
 };
 
 /** The types of the scheduling service. */
-export const schedulingTypes: ResourceType[] = explained([
-  value,
-  randomString,
-  none,
-  testResource,
-  delay,
-  ...waitConditionTypes,
-]);
+export const schedulingTypes: ResourceType[] = [value, randomString, none, testResource, delay, ...waitConditionTypes];

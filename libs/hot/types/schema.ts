@@ -1,6 +1,6 @@
 /** Short forms for the schemas of resource types, so that a type with many properties is easy to read. */
 import type { Json } from '@anneal/contracts/json.ts';
-import type { Constraint, PropertySchema, PropertyType, ResourceType } from '@anneal/contracts/resource-type.ts';
+import type { Constraint, PropertySchema, PropertyType } from '@anneal/contracts/resource-type.ts';
 
 type Options = Omit<PropertySchema, 'type' | 'schema'>;
 type Properties = Readonly<Record<string, PropertySchema>>;
@@ -39,26 +39,3 @@ export const listOf = (item: PropertySchema, options: Options = {}): PropertySch
 export const oneOf = (...values: Json[]): Constraint[] => [{ allowed_values: values }];
 /** Constraint by named check: the form of a value, or an object in a cloud. Offline, the second kind is not checked. */
 export const checked = (name: string): Constraint[] => [{ custom_constraint: name }];
-
-/** A type with its properties and attributes. */
-export function resourceType(
-  type: string,
-  properties: Properties,
-  /** Type of the value by attribute; null when it can be any value. */
-  attributes: Readonly<Record<string, string | null>>,
-  more: Partial<ResourceType> = {},
-): ResourceType {
-  const described = Object.entries(attributes).map(
-    ([name, value]) => [name, value === null ? {} : { type: value }] as const,
-  );
-  return { type, properties: { ...properties }, attributes: Object.fromEntries(described), ...more };
-}
-
-/** A type that Heat still knows by name but that does nothing: it accepts any properties. */
-export const placeholder = (type: string): ResourceType => ({
-  type,
-  properties: {},
-  attributes: {},
-  open_properties: true,
-  open_attributes: true,
-});

@@ -1,4 +1,4 @@
-/** Wait conditions and their handles. Those that signal through an object store are only for work without a server. */
+/** Wait conditions and their handles. */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 
 const timeoutRange = [{ range: { min: 1, max: 43200 } }];
@@ -59,6 +59,7 @@ export const waitConditionTypes: ResourceType[] = [
   },
   {
     type: 'AWS::CloudFormation::WaitCondition',
+    description: 'Waits until its handle has received enough signals.',
     properties: {
       Handle: handle,
       Timeout: { ...timeout, type: 'Integer' },
@@ -74,23 +75,5 @@ export const waitConditionTypes: ResourceType[] = [
     properties: {},
     attributes: {},
     reference: 'url',
-  },
-];
-
-/** Types that need an object store, for an offline check. */
-export const swiftSignalTypes: ResourceType[] = [
-  {
-    type: 'OS::Heat::SwiftSignal',
-    properties: {
-      handle,
-      timeout,
-      count: { type: 'Integer', default: 1, constraints: [{ range: { min: 1, max: 1000 } }] },
-    },
-    attributes: { data: { type: 'String' } },
-  },
-  {
-    type: 'OS::Heat::SwiftSignalHandle',
-    properties: {},
-    attributes: { token: { type: 'String' }, endpoint: { type: 'String' }, curl_cli: { type: 'String' } },
   },
 ];

@@ -30,6 +30,7 @@ const assets = [
   'services/cli/*.{mjs,sh}',
   'libs/store/sqlite/*.mjs',
   '{libs/runtime,services/gateway}/package.json',
+  'libs/hot/types/unserved-types.json',
   'services/{console,docs}/dist/**/*',
   'README.md',
   'CHANGELOG.md',

@@ -1,185 +1,208 @@
-/** Alarms: schemas, so that templates that name them can be checked offline. */
-import { explained } from '../texts/texts.ts';
+/** The alarms of Aodh. */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
+import { boolean, checked, integer, list, listOf, map, mapOf, number, oneOf, string } from '../schema.ts';
 
 /** Properties of every alarm: its recipients and its conditions. */
-const actionProperties: ResourceType['properties'] = {
-  description: { type: 'String', update_allowed: true },
-  enabled: { type: 'Boolean', default: 'true', update_allowed: true },
-  alarm_actions: { type: 'List', update_allowed: true },
-  ok_actions: { type: 'List', update_allowed: true },
-  insufficient_data_actions: { type: 'List', update_allowed: true },
-  alarm_queues: {
-    type: 'List',
+const actionProperties = {
+  description: string({ update_allowed: true, description: 'Description of the alarm.' }),
+  enabled: boolean({
+    default: 'true',
+    update_allowed: true,
+    description: 'False: the alarm is not evaluated, and its state stays.',
+  }),
+  alarm_actions: list({
+    update_allowed: true,
+    description: 'Targets in the state alarm: resources of the stack, or URLs.',
+  }),
+  ok_actions: list({ update_allowed: true, description: 'Targets in the state ok.' }),
+  insufficient_data_actions: list({ update_allowed: true, description: 'Targets in the state insufficient data.' }),
+  alarm_queues: listOf(string({ constraints: checked('zaqar.queue') }), {
     default: [],
     update_allowed: true,
-    schema: { '*': { type: 'String', constraints: [{ custom_constraint: 'zaqar.queue' }] } },
-  },
-  ok_queues: {
-    type: 'List',
+    description: 'Queues that get a message in the state alarm.',
+  }),
+  ok_queues: listOf(string({ constraints: checked('zaqar.queue') }), {
     default: [],
     update_allowed: true,
-    schema: { '*': { type: 'String', constraints: [{ custom_constraint: 'zaqar.queue' }] } },
-  },
-  insufficient_data_queues: {
-    type: 'List',
+    description: 'Queues that get a message in the state ok.',
+  }),
+  insufficient_data_queues: listOf(string({ constraints: checked('zaqar.queue') }), {
     default: [],
     update_allowed: true,
-    schema: { '*': { type: 'String', constraints: [{ custom_constraint: 'zaqar.queue' }] } },
-  },
-  repeat_actions: { type: 'Boolean', default: 'true', update_allowed: true },
-  severity: {
-    type: 'String',
+    description: 'Queues that get a message in the state insufficient data.',
+  }),
+  repeat_actions: boolean({
+    default: 'true',
+    update_allowed: true,
+    description: 'Repeat the actions at every evaluation, and not only when the state changes.',
+  }),
+  severity: string({
     default: 'low',
     update_allowed: true,
-    constraints: [{ allowed_values: ['low', 'moderate', 'critical'] }],
-  },
-  time_constraints: {
-    type: 'List',
-    default: [],
-    schema: {
-      '*': {
-        type: 'Map',
-        schema: {
-          name: { type: 'String', required: true },
-          start: { type: 'String', required: true, constraints: [{ custom_constraint: 'cron_expression' }] },
-          description: { type: 'String' },
-          duration: { type: 'Integer', required: true, constraints: [{ range: { min: 0 } }] },
-          timezone: { type: 'String', constraints: [{ custom_constraint: 'timezone' }] },
-        },
-      },
-    },
-  },
+    constraints: oneOf('low', 'moderate', 'critical'),
+    description: 'How serious the alarm is. Targets receive it; Anneal does not use it.',
+  }),
+  time_constraints: listOf(
+    mapOf({
+      name: string({ required: true, description: 'Name of the time.' }),
+      start: string({
+        required: true,
+        constraints: checked('cron_expression'),
+        description: 'When it begins: an expression of cron.',
+      }),
+      description: string({ description: 'Description of the time.' }),
+      duration: integer({
+        required: true,
+        constraints: [{ range: { min: 0 } }],
+        description: 'How long it lasts, in seconds.',
+      }),
+      timezone: string({
+        constraints: checked('timezone'),
+        description: 'The time zone of the expression. The default is UTC.',
+      }),
+    }),
+    { default: [], description: 'Times in which the alarm is evaluated. Absent: always.' },
+  ),
 };
 
-const comparisons = [{ allowed_values: ['le', 'ge', 'eq', 'lt', 'gt', 'ne'] }];
+const comparisons = oneOf('le', 'ge', 'eq', 'lt', 'gt', 'ne');
 
-/** Properties of an alarm on a Gnocchi metric. */
-const gnocchiProperties: ResourceType['properties'] = {
-  comparison_operator: {
-    type: 'String',
+const compared = {
+  comparison_operator: string({
     update_allowed: true,
     constraints: comparisons,
-  },
-  evaluation_periods: { type: 'Integer', update_allowed: true },
-  aggregation_method: { type: 'String', update_allowed: true },
-  granularity: { type: 'Integer', update_allowed: true },
-  threshold: { type: 'Number', required: true, update_allowed: true },
+    description: 'How a value is compared with the threshold to be in alarm.',
+  }),
+  evaluation_periods: integer({ update_allowed: true, description: 'The number of latest periods that are compared.' }),
+};
+const threshold = number({
+  required: true,
+  update_allowed: true,
+  description: 'The value that measurements are compared with.',
+});
+const metric = string({ required: true, update_allowed: true, description: 'Name of the measurements.' });
+const resourceType = string({
+  required: true,
+  update_allowed: true,
+  description: 'Type of the measured object, as in Gnocchi.',
+});
+
+/** Properties of an alarm on a Gnocchi metric. */
+const gnocchiProperties = {
+  ...compared,
+  aggregation_method: string({
+    update_allowed: true,
+    description: 'Statistic of each period: mean, min, max, sum, count, last, median, rate:mean, …',
+  }),
+  granularity: integer({ update_allowed: true, description: 'Seconds of a period.' }),
+  threshold,
   ...actionProperties,
 };
 
-const samplesQuery: PropertySchema = {
-  type: 'List',
-  update_allowed: true,
-  schema: {
-    '*': {
-      type: 'Map',
-      schema: {
-        field: { type: 'String' },
-        type: {
-          type: 'String',
-          default: 'string',
-          constraints: [{ allowed_values: ['integer', 'float', 'string', 'boolean', 'datetime'] }],
-        },
-        op: { type: 'String', constraints: comparisons },
-        value: { type: 'String' },
-      },
-    },
-  },
-};
+const conditions = (description: string): PropertySchema =>
+  listOf(
+    mapOf({
+      field: string({ description: 'The name of the field.' }),
+      type: string({
+        default: 'string',
+        constraints: oneOf('integer', 'float', 'string', 'boolean', 'datetime'),
+        description: 'The type that the values are compared as.',
+      }),
+      op: string({ constraints: comparisons, description: 'The comparison.' }),
+      value: string({ description: 'The value that the field is compared with.' }),
+    }),
+    { update_allowed: true, description },
+  );
 
-/** Their schemas, which an offline check uses. */
-export const aodhTypes: ResourceType[] = explained([
+/** All of these types. */
+export const aodhTypes: ResourceType[] = [
   {
     type: 'OS::Aodh::Alarm',
+    description: 'Compares measurements of a meter with a threshold.',
     properties: {
-      comparison_operator: {
-        type: 'String',
+      ...compared,
+      meter_name: string({ required: true, description: 'Name of the measurements.' }),
+      period: integer({ update_allowed: true, description: 'Seconds of a period.' }),
+      statistic: string({
         update_allowed: true,
-        constraints: comparisons,
-      },
-      evaluation_periods: { type: 'Integer', update_allowed: true },
-      meter_name: { type: 'String', required: true },
-      period: { type: 'Integer', update_allowed: true },
-      statistic: {
-        type: 'String',
-        update_allowed: true,
-        constraints: [{ allowed_values: ['count', 'avg', 'sum', 'min', 'max'] }],
-      },
-      threshold: { type: 'Number', required: true, update_allowed: true },
-      matching_metadata: { type: 'Map', default: {}, update_allowed: true },
-      query: samplesQuery,
+        constraints: oneOf('count', 'avg', 'sum', 'min', 'max'),
+        description: 'Statistic of each period.',
+      }),
+      threshold,
+      matching_metadata: map({ default: {}, update_allowed: true, description: 'Labels that the measurements have.' }),
+      query: conditions('Conditions for labels of the measurements; all must hold.'),
       ...actionProperties,
     },
     attributes: {},
   },
-  { type: 'OS::Aodh::CombinationAlarm', properties: {}, attributes: {}, open_attributes: true },
   {
     type: 'OS::Aodh::CompositeAlarm',
+    description: 'Combines several rules with `and` or `or`.',
     properties: {
-      composite_rule: {
-        type: 'Map',
-        required: true,
-        update_allowed: true,
-        schema: {
-          operator: {
-            type: 'String',
+      composite_rule: mapOf(
+        {
+          operator: string({
             required: true,
             update_allowed: true,
-            constraints: [{ allowed_values: ['or', 'and'] }],
-          },
-          rules: { type: 'List', required: true, update_allowed: true, constraints: [{ length: { min: 2 } }] },
+            constraints: oneOf('or', 'and'),
+            description: 'Whether all rules must be in alarm, or one.',
+          }),
+          rules: list({
+            required: true,
+            update_allowed: true,
+            constraints: [{ length: { min: 2 } }],
+            description: 'The rules; a rule may be such a combination again.',
+          }),
         },
-      },
+        { required: true, update_allowed: true, description: 'The rules and how they are combined.' },
+      ),
       ...actionProperties,
     },
     attributes: {},
   },
   {
     type: 'OS::Aodh::EventAlarm',
+    description: 'Is in alarm after an event, until its state is set again.',
     properties: {
-      event_type: { type: 'String', default: '*', update_allowed: true },
-      query: samplesQuery,
+      event_type: string({ default: '*', update_allowed: true, description: 'Type of the event, with `*` and `?`.' }),
+      query: conditions('Conditions for fields of the event; all must hold.'),
       ...actionProperties,
     },
     attributes: {},
   },
   {
     type: 'OS::Aodh::GnocchiAggregationByMetricsAlarm',
+    description: 'Compares an aggregate over several series with a threshold.',
     properties: {
-      metrics: { type: 'List', required: true, update_allowed: true },
+      metrics: list({ required: true, update_allowed: true, description: 'Ids or names of the series.' }),
       ...gnocchiProperties,
     },
     attributes: {},
   },
   {
     type: 'OS::Aodh::GnocchiAggregationByResourcesAlarm',
+    description: 'Compares an aggregate over the series that a search finds with a threshold.',
     properties: {
-      metric: { type: 'String', required: true, update_allowed: true },
-      query: { type: 'String', required: true, update_allowed: true },
-      resource_type: { type: 'String', required: true, update_allowed: true },
+      metric,
+      query: string({
+        required: true,
+        update_allowed: true,
+        description: 'The search as JSON, for example `{"=": {"server_group": "STACK ID"}}`.',
+      }),
+      resource_type: resourceType,
       ...gnocchiProperties,
     },
     attributes: {},
   },
   {
     type: 'OS::Aodh::GnocchiResourcesAlarm',
+    description: 'Compares the measurements of one object with a threshold.',
     properties: {
-      metric: { type: 'String', required: true, update_allowed: true },
-      resource_id: { type: 'String', required: true, update_allowed: true },
-      resource_type: { type: 'String', required: true, update_allowed: true },
+      metric,
+      resource_id: string({ required: true, update_allowed: true, description: 'Id of the host, server or stack.' }),
+      resource_type: resourceType,
       ...gnocchiProperties,
     },
     attributes: {},
   },
-  {
-    type: 'OS::Aodh::LBMemberHealthAlarm',
-    properties: {
-      pool: { type: 'String', required: true, update_allowed: true },
-      stack: { type: 'String', required: true },
-      autoscaling_group_id: { type: 'String', required: true, update_allowed: true },
-      ...actionProperties,
-    },
-    attributes: {},
-  },
-]);
+];

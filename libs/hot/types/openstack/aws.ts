@@ -1,269 +1,163 @@
-/** The types of AWS: schemas, so that templates that name them can be checked offline. */
+/** Types of AWS for groups, nested stacks and access keys. */
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import { explained } from '../texts/texts.ts';
-import { boolean, checked, integer, list, listOf, map, mapOf, oneOf, resourceType, string } from '../schema.ts';
+import { boolean, checked, integer, list, listOf, map, mapOf, oneOf, string } from '../schema.ts';
 
-const tags = listOf(mapOf({ Key: string({ required: true }), Value: string({ required: true }) }));
-const tagsList = listOf(mapOf({ Key: string({ required: true }), Value: string({ required: true }) }));
-const ebs = mapOf({
-  DeleteOnTermination: boolean({ default: true }),
-  SnapshotId: string({ constraints: checked('cinder.snapshot') }),
-  VolumeSize: string(),
-});
-const securityGroupIngress = listOf(
-  mapOf({
-    CidrIp: string(),
-    FromPort: string(),
-    ToPort: string(),
-    IpProtocol: string(),
-    SourceSecurityGroupId: string(),
-    SourceSecurityGroupName: string(),
-  }),
-  { update_allowed: true },
+const ebs = mapOf(
+  {
+    DeleteOnTermination: boolean({ default: true, description: 'Whether the volume is deleted with the server.' }),
+    SnapshotId: string({
+      constraints: checked('cinder.snapshot'),
+      description: 'The snapshot from which the volume is made.',
+    }),
+    VolumeSize: string({ description: 'The size of the volume in GiB.' }),
+  },
+  { description: 'The volume behind the device.' },
 );
-const blockDeviceMappings = listOf(mapOf({ DeviceName: string({ required: true }), Ebs: ebs }));
+const blockDeviceMappings = listOf(
+  mapOf({ DeviceName: string({ required: true, description: 'The name of the device on the server.' }), Ebs: ebs }),
+  { description: 'Disks of the servers.' },
+);
 
-/** Their schemas, which an offline check uses. */
-export const awsTypes: ResourceType[] = explained([
-  resourceType(
-    'AWS::AutoScaling::AutoScalingGroup',
-    {
-      AvailabilityZones: list({ required: true }),
-      LaunchConfigurationName: string({ update_allowed: true }),
-      InstanceId: string({ constraints: checked('nova.server') }),
-      MaxSize: integer({ required: true, update_allowed: true }),
-      MinSize: integer({ required: true, update_allowed: true }),
-      Cooldown: integer({ update_allowed: true }),
-      DesiredCapacity: integer({ update_allowed: true }),
-      LoadBalancerNames: list(),
-      VPCZoneIdentifier: listOf(string()),
-      Tags: tags,
+/** All of these types. */
+export const awsTypes: ResourceType[] = [
+  {
+    type: 'AWS::AutoScaling::AutoScalingGroup',
+    description: 'Servers with the same launch configuration, as many as policies ask for.',
+    properties: {
+      AvailabilityZones: list({
+        required: true,
+        description: 'Needed by CloudFormation; Anneal has one zone and ignores it.',
+      }),
+      LaunchConfigurationName: string({
+        update_allowed: true,
+        description: 'The launch configuration of the servers: `{get_resource: NAME}`.',
+      }),
+      InstanceId: string({
+        constraints: checked('nova.server'),
+        description: 'A server like which the members are made, in place of a launch configuration.',
+      }),
+      MaxSize: integer({ required: true, update_allowed: true, description: 'The group never has more servers.' }),
+      MinSize: integer({ required: true, update_allowed: true, description: 'The group never has fewer servers.' }),
+      Cooldown: integer({
+        update_allowed: true,
+        description: 'Seconds after a change of size in which policies change nothing, unless a policy has its own.',
+      }),
+      DesiredCapacity: integer({
+        update_allowed: true,
+        description: 'The first size, and the size after an update that changes this value. The default is `MinSize`.',
+      }),
+      LoadBalancerNames: list({ description: 'Anneal has no load balancers and ignores it.' }),
+      VPCZoneIdentifier: listOf(string(), { description: 'Subnets; the servers use the first one.' }),
+      Tags: listOf(
+        mapOf({
+          Key: string({ required: true, description: 'The name of the entry.' }),
+          Value: string({ required: true, description: 'The value of the entry.' }),
+        }),
+        { description: 'Metadata of each server.' },
+      ),
     },
-    { InstanceList: 'String' },
-  ),
-  resourceType(
-    'AWS::AutoScaling::LaunchConfiguration',
-    {
-      ImageId: string({ constraints: checked('glance.image') }),
-      InstanceType: string({ constraints: checked('nova.flavor') }),
-      InstanceId: string({ constraints: checked('nova.server') }),
-      KeyName: string({ constraints: checked('nova.keypair') }),
-      UserData: string(),
-      SecurityGroups: list(),
+    attributes: {
+      InstanceList: { type: 'String', description: 'The addresses of the servers, with commas between them.' },
+    },
+  },
+  {
+    type: 'AWS::AutoScaling::LaunchConfiguration',
+    description: 'The properties of the servers of a group.',
+    properties: {
+      ImageId: string({ constraints: checked('glance.image'), description: 'The image of the servers.' }),
+      InstanceType: string({ constraints: checked('nova.flavor'), description: 'The flavor of the servers.' }),
+      InstanceId: string({
+        constraints: checked('nova.server'),
+        description: 'A server whose properties are used where this configuration gives none.',
+      }),
+      KeyName: string({ constraints: checked('nova.keypair'), description: 'The key pair of the servers.' }),
+      UserData: string({ description: 'The user data of the servers.' }),
+      SecurityGroups: list({ description: 'The security groups of the servers.' }),
       BlockDeviceMappings: blockDeviceMappings,
-      NovaSchedulerHints: tags,
+      NovaSchedulerHints: listOf(
+        mapOf({
+          Key: string({ required: true, description: 'The name of the hint.' }),
+          Value: string({ required: true, description: 'The value of the hint.' }),
+        }),
+        { description: 'Scheduler hints of the servers, which choose their nodes.' },
+      ),
     },
-    {},
-  ),
-  resourceType(
-    'AWS::AutoScaling::ScalingPolicy',
-    {
-      AutoScalingGroupName: string({ required: true }),
-      ScalingAdjustment: integer({ required: true, update_allowed: true }),
+    attributes: {},
+  },
+  {
+    type: 'AWS::AutoScaling::ScalingPolicy',
+    description: 'Changes the size of a group at each signal. Its reference is the URL that signals it.',
+    properties: {
+      AutoScalingGroupName: string({ required: true, description: 'The group: `{get_resource: NAME}`.' }),
+      ScalingAdjustment: integer({
+        required: true,
+        update_allowed: true,
+        description: 'The change of the size, or the size, as `AdjustmentType` says. Negative values shrink.',
+      }),
       AdjustmentType: string({
         required: true,
         update_allowed: true,
         constraints: oneOf('ChangeInCapacity', 'ExactCapacity', 'PercentChangeInCapacity'),
+        description: 'Whether the adjustment is a number of servers to add, the size itself, or a percentage to add.',
       }),
-      Cooldown: integer({ update_allowed: true }),
-      MinAdjustmentStep: integer({ update_allowed: true, constraints: [{ range: { min: 0 } }] }),
+      Cooldown: integer({
+        update_allowed: true,
+        description:
+          'Seconds after a change of size in which the policy changes nothing. The default is that of the group.',
+      }),
+      MinAdjustmentStep: integer({
+        update_allowed: true,
+        constraints: [{ range: { min: 0 } }],
+        description: 'With a percentage: the least number of servers to add or to remove.',
+      }),
     },
-    { AlarmUrl: 'String' },
-  ),
-  resourceType(
-    'AWS::CloudFormation::Stack',
-    {
-      TemplateURL: string({ required: true, update_allowed: true }),
-      TimeoutInMinutes: integer({ update_allowed: true }),
-      Parameters: map({ update_allowed: true }),
-    },
-    {},
-    // Attributes are `Outputs.<name>`, with the names of the template.
-    {
-      open_attributes: true,
-      stack: {
-        template: { property: 'TemplateURL', holds: 'file' },
-        parameters: 'Parameters',
-        timeout: 'TimeoutInMinutes',
-        outputs: 'each',
-        root: false,
+    attributes: {
+      AlarmUrl: {
+        type: 'String',
+        description: 'A POST to this URL signals the policy. It needs no login and is a secret.',
       },
     },
-  ),
-  resourceType(
-    'AWS::EC2::EIP',
-    {
-      Domain: string({ constraints: oneOf('vpc') }),
-      InstanceId: string({ update_allowed: true, constraints: checked('nova.server') }),
+  },
+  {
+    type: 'AWS::CloudFormation::Stack',
+    description: 'A stack from a template in a file. Its attributes are `Outputs.NAME`.',
+    properties: {
+      TemplateURL: string({ required: true, update_allowed: true, description: 'The file or URL of the template.' }),
+      TimeoutInMinutes: integer({ update_allowed: true, description: 'Minutes for each action.' }),
+      Parameters: map({ update_allowed: true, description: 'Values of the parameters of the template.' }),
     },
-    { AllocationId: 'String' },
-  ),
-  resourceType(
-    'AWS::EC2::EIPAssociation',
-    {
-      InstanceId: string({ update_allowed: true, constraints: checked('nova.server') }),
-      EIP: string({ update_allowed: true, constraints: checked('ip_addr') }),
-      AllocationId: string({ update_allowed: true }),
-      NetworkInterfaceId: string({ update_allowed: true }),
+    attributes: {},
+    // Attributes are `Outputs.<name>`, with the names of the template.
+    open_attributes: true,
+    stack: {
+      template: { property: 'TemplateURL', holds: 'file' },
+      parameters: 'Parameters',
+      timeout: 'TimeoutInMinutes',
+      outputs: 'each',
+      root: false,
     },
-    {},
-  ),
-  resourceType(
-    'AWS::EC2::Instance',
-    {
-      ImageId: string({ required: true, constraints: checked('glance.image') }),
-      InstanceType: string({ required: true, update_allowed: true, constraints: checked('nova.flavor') }),
-      KeyName: string({ constraints: checked('nova.keypair') }),
-      AvailabilityZone: string(),
-      SecurityGroups: list(),
-      SecurityGroupIds: list(),
-      NetworkInterfaces: list({ update_allowed: true }),
-      SubnetId: string({ update_allowed: true }),
-      Tags: listOf(mapOf({ Key: string({ required: true }), Value: string({ required: true }) }), {
-        update_allowed: true,
-      }),
-      NovaSchedulerHints: tags,
-      UserData: string(),
-      Volumes: listOf(
-        mapOf({
-          Device: string({ required: true }),
-          VolumeId: string({ required: true, constraints: checked('cinder.volume') }),
-        }),
-        { default: [] },
+  },
+  {
+    type: 'AWS::IAM::AccessKey',
+    description: 'An access key and a secret key, with which a program may post measurements.',
+    properties: { UserName: string({ required: true, description: 'The user: `{get_resource: NAME}`.' }) },
+    attributes: {
+      UserName: { type: 'String', description: 'The user of the key.' },
+      SecretAccessKey: { type: 'String', description: 'The secret key.' },
+    },
+  },
+  {
+    type: 'AWS::IAM::User',
+    description: 'The owner of access keys of a template. It has no rights of its own.',
+    properties: {
+      Path: string({ description: 'Without effect.' }),
+      Groups: list({ description: 'Without effect.' }),
+      LoginProfile: mapOf(
+        { Password: string({ description: 'Without effect.' }) },
+        { description: 'Without effect: the user cannot log in.' },
       ),
-      BlockDeviceMappings: blockDeviceMappings,
+      Policies: list({ description: 'Without effect.' }),
     },
-    {
-      AvailabilityZone: 'String',
-      PrivateDnsName: 'String',
-      PublicDnsName: 'String',
-      PrivateIp: 'String',
-      PublicIp: 'String',
-    },
-  ),
-  resourceType('AWS::EC2::InternetGateway', { Tags: tagsList }, {}),
-  resourceType(
-    'AWS::EC2::NetworkInterface',
-    {
-      Description: string(),
-      GroupSet: list({ update_allowed: true }),
-      PrivateIpAddress: string(),
-      SubnetId: string({ required: true, constraints: checked('neutron.subnet') }),
-      Tags: tagsList,
-    },
-    { PrivateIpAddress: 'String' },
-  ),
-  resourceType('AWS::EC2::RouteTable', { VpcId: string({ required: true }), Tags: tagsList }, {}),
-  resourceType(
-    'AWS::EC2::SecurityGroup',
-    {
-      GroupDescription: string({ required: true }),
-      VpcId: string(),
-      SecurityGroupIngress: securityGroupIngress,
-      SecurityGroupEgress: securityGroupIngress,
-    },
-    {},
-  ),
-  resourceType(
-    'AWS::EC2::Subnet',
-    {
-      AvailabilityZone: string(),
-      CidrBlock: string({ required: true }),
-      VpcId: string({ required: true }),
-      Tags: tagsList,
-    },
-    { AvailabilityZone: 'String' },
-  ),
-  resourceType(
-    'AWS::EC2::SubnetRouteTableAssociation',
-    {
-      RouteTableId: string({ required: true }),
-      SubnetId: string({ required: true, constraints: checked('neutron.subnet') }),
-    },
-    {},
-  ),
-  resourceType('AWS::EC2::VPC', { CidrBlock: string(), Tags: tagsList }, {}),
-  resourceType(
-    'AWS::EC2::VPCGatewayAttachment',
-    { VpcId: string({ required: true }), InternetGatewayId: string() },
-    {},
-  ),
-  resourceType(
-    'AWS::EC2::Volume',
-    {
-      AvailabilityZone: string({ required: true, immutable: true }),
-      Size: integer({ immutable: true, constraints: [{ range: { min: 1 } }] }),
-      SnapshotId: string({ immutable: true, constraints: checked('cinder.backup') }),
-      Tags: listOf(mapOf({ Key: string({ required: true }), Value: string({ required: true }) }), { immutable: true }),
-    },
-    {},
-    { actions: ['snapshot'] },
-  ),
-  resourceType(
-    'AWS::EC2::VolumeAttachment',
-    {
-      InstanceId: string({ required: true, immutable: true, constraints: checked('nova.server') }),
-      VolumeId: string({ required: true, immutable: true, constraints: checked('cinder.volume') }),
-      Device: string({ required: true, immutable: true, constraints: [{ allowed_pattern: '/dev/vd[b-z]' }] }),
-    },
-    {},
-  ),
-  resourceType(
-    'AWS::ElasticLoadBalancing::LoadBalancer',
-    {
-      AvailabilityZones: list({ required: true }),
-      HealthCheck: mapOf({
-        HealthyThreshold: integer({ required: true }),
-        Interval: integer({ required: true }),
-        Target: string({ required: true }),
-        Timeout: integer({ required: true }),
-        UnhealthyThreshold: integer({ required: true }),
-      }),
-      Instances: list({ update_allowed: true }),
-      Listeners: listOf(
-        mapOf({
-          InstancePort: integer({ required: true }),
-          LoadBalancerPort: integer({ required: true }),
-          Protocol: string({ required: true, constraints: oneOf('TCP', 'HTTP') }),
-        }),
-        { required: true },
-      ),
-      SecurityGroups: list({ update_allowed: true }),
-    },
-    {
-      CanonicalHostedZoneName: 'String',
-      CanonicalHostedZoneNameID: 'String',
-      DNSName: 'String',
-      'SourceSecurityGroup.GroupName': 'String',
-      'SourceSecurityGroup.OwnerAlias': 'String',
-    },
-  ),
-  resourceType(
-    'AWS::IAM::AccessKey',
-    { UserName: string({ required: true }) },
-    { UserName: 'String', SecretAccessKey: 'String' },
-  ),
-  resourceType(
-    'AWS::IAM::User',
-    { Path: string(), Groups: list(), LoginProfile: mapOf({ Password: string() }), Policies: list() },
-    {},
-  ),
-  resourceType(
-    'AWS::S3::Bucket',
-    {
-      AccessControl: string({
-        constraints: oneOf(
-          'Private',
-          'PublicRead',
-          'PublicReadWrite',
-          'AuthenticatedRead',
-          'BucketOwnerRead',
-          'BucketOwnerFullControl',
-        ),
-      }),
-      WebsiteConfiguration: mapOf({ IndexDocument: string(), ErrorDocument: string() }),
-      Tags: tags,
-    },
-    { DomainName: 'String', WebsiteURL: 'String' },
-  ),
-]);
+    attributes: {},
+  },
+];
