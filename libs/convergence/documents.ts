@@ -84,7 +84,7 @@ export interface Scaling {
   /** The names of the members that come and go. */
   readonly entering: readonly string[];
   readonly leaving: readonly string[];
-  /** Set when more changes are due: then the timer `group:next` fires at the end of the traversal. */
+  /** Set when more changes are due: then the timer `next` of the group fires at the end of the traversal. */
   readonly follows?: boolean;
 }
 

@@ -5,6 +5,7 @@ import type { Occasion } from '@anneal/contracts/origin.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { StackSink } from '@anneal/contracts/stack-sink.ts';
+import type { EngineTimer, GroupWait, StackTimer } from '@anneal/contracts/stack-timer.ts';
 import type { FailurePolicy, ResourceAct, StackEvent } from '@anneal/contracts/calls/scheduling.ts';
 import type {
   ParentLink,
@@ -37,9 +38,9 @@ export interface GroupReport {
   readonly data: JsonObject;
 }
 
-/** A timer that outlives traversals: its name begins with `group:`. */
+/** A timer of a group. It outlives traversals. */
 export interface GroupTimer {
-  readonly timer: string;
+  readonly wait: GroupWait;
   readonly at: string;
 }
 
@@ -90,7 +91,7 @@ type EngineInput =
   | {
       readonly kind: 'timer';
       readonly id: string;
-      readonly timer: string;
+      readonly timer: EngineTimer;
       readonly traversal: string;
       /** Set when a deadline fires early, because the traversal waits for something that can no longer happen. */
       readonly failure?: Failure | undefined;
@@ -135,8 +136,11 @@ export type Effect =
     }
   /** Record the progress of a snapshot. */
   | { readonly kind: 'snapshot'; readonly snapshot: SnapshotRef; readonly status: Status; readonly reason: string }
-  | { readonly kind: 'timer'; readonly timer: string; readonly at: string; readonly traversal: string }
-  | { readonly kind: 'cancel timer'; readonly timer: string; readonly traversal: string };
+  | { readonly kind: 'timer'; readonly timer: StepTimer; readonly at: string; readonly traversal: string }
+  | { readonly kind: 'cancel timer'; readonly timer: StepTimer; readonly traversal: string };
+
+/** Timers that a step sets: those of the engine, and those of the group. */
+type StepTimer = EngineTimer | Extract<StackTimer, { kind: 'group' }>;
 
 /**
  * An event, without the stack and the time, which all events of a step share. It has no number either: the events of a

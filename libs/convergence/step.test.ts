@@ -413,12 +413,12 @@ describe('a newer action', () => {
     const state = fresh();
     create(state, { a: wish() });
     const { traversal, deadline } = state.stack;
-    const old: Input = { kind: 'timer', id: 't', timer: 'deadline', traversal };
+    const old: Input = { kind: 'timer', id: 't', timer: { kind: 'deadline' }, traversal };
     const when = Date.parse(deadline ?? '');
     const plan = simulatedPlan({ a: wish({ value: 2 }) });
     const later: Input = { kind: 'update', id: 'later', plan, target: { ...state.stack.target, plan: 'later' } };
     const { effects } = step(state, [later], toolsAt(when - 1000)).changes;
-    expect(effects).not.toContainEqual({ kind: 'cancel timer', timer: 'deadline', traversal });
+    expect(effects).not.toContainEqual({ kind: 'cancel timer', timer: { kind: 'deadline' }, traversal });
     expect(take(state, old, when)).toEqual(['create a']);
     expect(answer(state, 'a')).toEqual(['delete a']);
     answer(state, 'a');
@@ -430,7 +430,7 @@ describe('a newer action', () => {
     create(state, { a: wish() });
     const late = successResponse(pending(state, 'a'));
     expect(remove(state)).toEqual([]);
-    const grace: Input = { kind: 'timer', id: 't', timer: 'grace', traversal: state.stack.traversal };
+    const grace: Input = { kind: 'timer', id: 't', timer: { kind: 'grace' }, traversal: state.stack.traversal };
     expect(take(state, grace)).toEqual(['delete a']);
     expect(pending(state, 'a').request?.fence).toBe(2);
     take(state, { kind: 'response', id: 'late', response: late });
@@ -447,7 +447,7 @@ describe('abandoning', () => {
     expect(remove(state)).toEqual(['delete a']);
     take(state, { kind: 'delete', id: 'abandon', abandon: true });
     expect(status(state)).toBe('DELETE_IN_PROGRESS');
-    take(state, { kind: 'timer', id: 't', timer: 'grace', traversal: state.stack.traversal });
+    take(state, { kind: 'timer', id: 't', timer: { kind: 'grace' }, traversal: state.stack.traversal });
     expect(status(state)).toBe('DELETE_COMPLETE');
   });
 });
@@ -456,7 +456,7 @@ describe('time and repeats', () => {
   it('ends at the deadline, with an exit for each resource', () => {
     const state = fresh();
     create(state, { a: wish(), b: wish({ requires: ['a'] }) });
-    const deadline: Input = { kind: 'timer', id: 't', timer: 'deadline', traversal: state.stack.traversal };
+    const deadline: Input = { kind: 'timer', id: 't', timer: { kind: 'deadline' }, traversal: state.stack.traversal };
     take(state, { ...deadline, traversal: 'an older one' });
     expect(status(state)).toBe('CREATE_IN_PROGRESS');
     take(state, deadline);

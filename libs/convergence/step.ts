@@ -57,7 +57,7 @@ import { takeResponse } from './resources/response.ts';
 import { endPause } from './node/rolling.ts';
 import { takeSignal } from './resources/signal.ts';
 import type { State } from './state.ts';
-import { addEffect, announceGroup, beginTransaction, changeStack, type Transaction } from './transaction.ts';
+import { announceGroup, beginTransaction, changeStack, setGroupTimers, type Transaction } from './transaction.ts';
 import {
   beginCreate,
   beginDelete,
@@ -203,34 +203,36 @@ function noteGroup(transaction: Transaction, input: Extract<Input, { kind: 'grou
   if (transaction.state.stack.deleted_at !== null) return;
   changeStack(transaction, { group: input.group });
   for (const report of input.reports) announceGroup(transaction, report);
-  for (const timer of input.timers) addEffect(transaction, { kind: 'timer', ...timer, traversal: '' });
+  setGroupTimers(transaction, input.timers);
 }
 
-function takeTimer(transaction: Transaction, input: Extract<Input, { kind: 'timer' }>): void {
-  const { timer, traversal, failure } = input;
-  const { state } = transaction;
-  // `retry:<resource>:<fence>` and `hook:<resource>:<token>`; ids hold no colon.
-  const [kind, id = '', tail = ''] = timer.split(':');
-  const resource = state.resources.get(id);
-  if (kind === 'retry' || kind === 'hook') {
-    if (!resource) return;
-    if (kind === 'retry') {
-      retryTimer(transaction, resource, Number(tail));
+function takeTimer(transaction: Transaction, { timer, traversal, failure }: Extract<Input, { kind: 'timer' }>): void {
+  const { resources, stack } = transaction.state;
+  const isOfTraversal = traversal === stack.traversal;
+  switch (timer.kind) {
+    case 'retry': {
+      const resource = resources.get(timer.resource);
+      if (resource) retryTimer(transaction, resource, timer.fence);
       return;
     }
-    transaction.acting = systemOccasion('timer', { reason: 'the deadline of the hook passed' });
-    hookTimer(transaction, resource, tail);
-    return;
+    case 'hook': {
+      const resource = resources.get(timer.resource);
+      if (!resource) return;
+      transaction.acting = systemOccasion('timer', { reason: 'the deadline of the hook passed' });
+      hookTimer(transaction, resource, timer.token);
+      return;
+    }
+    case 'deadline': {
+      const reason = failure?.message ?? 'the deadline of the action passed';
+      transaction.acting = systemOccasion(failure ? 'failure' : 'timer', { reason });
+      if (isOfTraversal) timeOut(transaction, failure);
+      else failOverdue(transaction);
+      return;
+    }
+    case 'grace':
+      if (isOfTraversal) endGrace(transaction);
+      return;
+    case 'batch':
+      if (isOfTraversal) endPause(transaction);
   }
-  if (kind === 'deadline') {
-    const reason = failure?.message ?? 'the deadline of the action passed';
-    transaction.acting = systemOccasion(failure ? 'failure' : 'timer', { reason });
-  }
-  if (traversal !== state.stack.traversal) {
-    if (kind === 'deadline') failOverdue(transaction);
-    return;
-  }
-  if (kind === 'deadline') timeOut(transaction, failure);
-  if (kind === 'grace') endGrace(transaction);
-  if (kind === 'batch') endPause(transaction);
 }

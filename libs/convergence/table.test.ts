@@ -82,11 +82,11 @@ const states: Readonly<Record<string, () => State>> = {
 };
 
 const timer =
-  (name: string) =>
+  (kind: 'deadline' | 'grace') =>
   (state: State): Input => ({
     kind: 'timer',
-    id: name,
-    timer: name,
+    id: kind,
+    timer: { kind },
     traversal: state.stack.traversal,
   });
 const word = (action: Extract<Input, { kind: 'resource' }>['action']): Input => ({

@@ -6,7 +6,7 @@ import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Occasion } from '@anneal/contracts/origin.ts';
 import { sameJson } from '@anneal/contracts/json.ts';
 import type { StackSink } from '@anneal/contracts/stack-sink.ts';
-import type { Changes, Effect, EventRecord, GroupReport, ScalingReport, Tools } from './protocol.ts';
+import type { Changes, Effect, EventRecord, GroupReport, GroupTimer, ScalingReport, Tools } from './protocol.ts';
 import { type ResourceDocument, shownType, type StackDocument } from './documents.ts';
 import { dropResource, putResource, type State } from './state.ts';
 
@@ -163,6 +163,12 @@ export function removeResource(transaction: Transaction, id: string): void {
 /** Adds work for the shell. */
 export function addEffect(transaction: Transaction, effect: Effect): void {
   transaction.changes.effects.push(effect);
+}
+
+/** Sets timers of a group. They belong to no traversal. */
+export function setGroupTimers(transaction: Transaction, timers: readonly GroupTimer[]): void {
+  for (const { wait, at } of timers)
+    addEffect(transaction, { kind: 'timer', timer: { kind: 'group', wait }, at, traversal: '' });
 }
 
 /** The part of an event that says who acted, and why: only when it differs from the event before. */

@@ -27,6 +27,7 @@ import { ironicPort } from './servers/ironic-port.ts';
 import { NodeDriver } from './nodes/states/driver.ts';
 import { HardwareRecords } from './nodes/hardware-settings.ts';
 import { NodeRecords } from './documents/records.ts';
+import { provisioningTimers } from './documents/timers.ts';
 import { createSteps } from './nodes/states/steps.ts';
 import { Nodes } from './nodes/nodes.ts';
 import { Runbooks } from './nodes/plan/runbooks.ts';
@@ -193,11 +194,15 @@ const openTimers = (
     store,
     collection: 'provisioning_timers',
     now: () => now().getTime(),
-    fire: ({ data }) => {
-      const { node, server } = data as { node?: string; server?: string };
-      if (node !== undefined) driver.kick(node);
-      if (server !== undefined) servers.kick(server);
-      return Promise.resolve();
+    fire: async (stored) => {
+      const timer = provisioningTimers.read(stored);
+      switch (timer.kind) {
+        case 'node':
+          driver.kick(timer.node);
+          return;
+        case 'server':
+          servers.kick(timer.server);
+      }
     },
     onError: (error, timer) => log.error({ err: error, timer: timer.id }, 'timer failed; retrying'),
   });

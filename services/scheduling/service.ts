@@ -13,6 +13,8 @@ import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { createWorkerPool } from '@anneal/runtime/work/worker-pool.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { openSchedulingCollections } from './collections.ts';
+import { stackTimers } from './documents/stack-timers.ts';
+import { waitTimers } from './documents/wait-timers.ts';
 import { createEvaluation, type Evaluation } from './engine/evaluation.ts';
 import { Heavy } from './engine/heavy.ts';
 import { createSourceReader } from './plans/sources.ts';
@@ -20,7 +22,7 @@ import { createAdjust } from './nested/adjust.ts';
 import { createChildCompiler } from './nested/compile.ts';
 import { createGarbage } from './garbage.ts';
 import { createLostHosts } from './lost/lost-hosts.ts';
-import { isLostTimer, LostServers } from './lost/lost-servers.ts';
+import { LostServers } from './lost/lost-servers.ts';
 import { Limiter } from './limiter/limiter.ts';
 import { TreePlaces } from './events/places.ts';
 import { NestedIntake } from './nested/intake.ts';
@@ -46,7 +48,7 @@ import { createActions } from './workflows/actions/actions.ts';
 import { WorkflowDefinitions } from './workflows/definitions.ts';
 import { WorkflowResources } from './workflows/resources.ts';
 import { createRetention } from './workflows/retention.ts';
-import { CronTriggers, isCronTimer } from './workflows/triggers/cron-triggers.ts';
+import { CronTriggers } from './workflows/triggers/cron-triggers.ts';
 import { EventTriggers } from './workflows/triggers/event-triggers.ts';
 import { workflowRoutes } from './workflows/routes.ts';
 
@@ -226,12 +228,18 @@ async function openStackTimers(
     store,
     collection: 'scheduling_timers',
     ...retrying(context),
-    fire: async (timer) => {
-      if (isLostTimer(timer)) return servers.fire(timer);
-      const { id, dueAt, data } = timer;
-      const fired = data as { stack_id: string; timer: string; traversal: string };
-      const message = mint(timerFired, { id: `${id}:${dueAt}`, subject: fired.stack_id, data: fired });
-      await bus.send({ queue: shards.queueOf(fired.stack_id), messages: [message] });
+    fire: async (stored) => {
+      const { id, dueAt } = stored;
+      const timer = stackTimers.read(stored);
+      switch (timer.kind) {
+        case 'lost':
+          return servers.fire(timer.lost, dueAt);
+        case 'stack': {
+          const { kind: _, ...data } = timer;
+          const message = mint(timerFired, { id: `${id}:${dueAt}`, subject: data.stack_id, data });
+          return bus.send({ queue: shards.queueOf(data.stack_id), messages: [message] });
+        }
+      }
     },
   });
   return { timers, servers };
@@ -260,7 +268,17 @@ async function openOwnProvider(
     store: context.store,
     collection: 'scheduling_waits',
     ...retrying(context),
-    fire: (timer) => (isCronTimer(timer) ? crons.fire(timer) : worker.wake(timer)),
+    fire: (stored) => {
+      const timer = waitTimers.read(stored);
+      switch (timer.kind) {
+        case 'cron':
+          return crons.fire(timer.cron, stored.dueAt);
+        case 'schedule':
+          return worker.schedules.fire(timer, stored.dueAt);
+        case 'work':
+          return worker.wake(timer.resource);
+      }
+    },
   });
   const routes = providerRoutes({
     take: (action, message) => worker.take(action, message),

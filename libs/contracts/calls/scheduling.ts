@@ -8,6 +8,7 @@ import { json, jsonObject } from '../json.ts';
 import { occasionSchema } from '../origin.ts';
 import { scalingOutcomeSchema } from './scaling.ts';
 import { leafFailureSchema } from '../resource.ts';
+import { stackTimerSchema } from '../stack-timer.ts';
 
 /** A hundred years. A later deadline has no date that every store and client can read. */
 export const mostTimeoutMinutes = 100 * 366 * 24 * 60;
@@ -557,7 +558,10 @@ export const timerFired = message(
   'A durable timer of a stack came due.',
   z.object({
     stack_id: z.string(),
-    timer: z.string().meta({ description: 'The name of the wait, e.g. `deadline` or `resource:<id>`.' }),
+    timer: z.string().meta({ description: 'The name of the timer, which replicas of release 0.1.0 read.' }),
+    due: stackTimerSchema.optional().meta({
+      description: 'What the timer waits for. Absent in messages of replicas of release 0.1.0: then the name says it.',
+    }),
     traversal: z.string().meta({ description: 'The traversal that set the timer; an older one is ignored.' }),
   }),
 );

@@ -86,9 +86,9 @@ describe('a group that rolls with a pause', () => {
     expect(stack.answer('b')).toEqual([]);
     expect(stack.state.stack.batch).toMatchObject({ members: [], until: '1970-01-01T00:01:05.000Z' });
     stack.now = 64_999;
-    expect(stack.timer('batch')).toEqual([]);
+    expect(stack.timer({ kind: 'batch' })).toEqual([]);
     stack.now = 65_000;
-    expect(stack.timer('batch')).toEqual(['update c', 'update d']);
+    expect(stack.timer({ kind: 'batch' })).toEqual(['update c', 'update d']);
   });
 
   it('sets the timer again when it fires early, and ignores one that fires without a pause', () => {
@@ -96,7 +96,7 @@ describe('a group that rolls with a pause', () => {
     const early = stack.step({
       kind: 'timer',
       id: stack.id('timer'),
-      timer: 'batch',
+      timer: { kind: 'batch' },
       traversal: stack.state.stack.traversal,
     });
     expect(early.changes.effects).toEqual([]);
@@ -105,10 +105,12 @@ describe('a group that rolls with a pause', () => {
     const again = stack.step({
       kind: 'timer',
       id: stack.id('timer'),
-      timer: 'batch',
+      timer: { kind: 'batch' },
       traversal: stack.state.stack.traversal,
     });
-    expect(again.changes.effects).toMatchObject([{ kind: 'timer', timer: 'batch', at: '1970-01-01T00:01:00.000Z' }]);
+    expect(again.changes.effects).toMatchObject([
+      { kind: 'timer', timer: { kind: 'batch' }, at: '1970-01-01T00:01:00.000Z' },
+    ]);
   });
 
   it('ends without a pause after the last batch', () => {

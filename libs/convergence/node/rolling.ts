@@ -55,7 +55,7 @@ export function leaveBatch(transaction: Transaction): void {
   }
   const until = new Date(tools.now + pause * 1000).toISOString();
   changeStack(transaction, { batch: { ...batch, members: [], until } });
-  addEffect(transaction, { kind: 'timer', timer: 'batch', at: until, traversal: state.stack.traversal });
+  addEffect(transaction, { kind: 'timer', timer: { kind: 'batch' }, at: until, traversal: state.stack.traversal });
 }
 
 /** Ends the pause between two batches. A timer that comes too early sets itself again. */
@@ -64,7 +64,7 @@ export function endPause(transaction: Transaction): void {
   if (batch?.until === null || batch?.until === undefined) return;
   // A duplicate timer of an earlier pause.
   if (Date.parse(batch.until) > transaction.tools.now) {
-    addEffect(transaction, { kind: 'timer', timer: 'batch', at: batch.until, traversal });
+    addEffect(transaction, { kind: 'timer', timer: { kind: 'batch' }, at: batch.until, traversal });
     changeStack(transaction, {});
     return;
   }

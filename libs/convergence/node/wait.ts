@@ -96,7 +96,7 @@ export function setTimer(
   { token, deadline, traversal }: ExternalWait,
 ): void {
   if (deadline !== null)
-    addEffect(transaction, { kind: 'timer', timer: `hook:${id}:${token}`, at: deadline, traversal });
+    addEffect(transaction, { kind: 'timer', timer: { kind: 'hook', resource: id, token }, at: deadline, traversal });
 }
 
 /** Reports the beginning or the end of a wait as an event of the resource. */

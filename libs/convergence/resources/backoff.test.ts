@@ -8,7 +8,7 @@ const conflict = { status: 'failed', error: { code: 'Conflict', message: 'busy' 
 function retry(stack: Driver, name: string): string[] {
   const { id, fence, request } = stack.find(name);
   stack.now = Date.parse(request?.not_before ?? '');
-  return stack.timer(`retry:${id}:${fence}`);
+  return stack.timer({ kind: 'retry', resource: id, fence });
 }
 
 describe('a conflict', () => {
@@ -47,9 +47,9 @@ describe('a conflict', () => {
     const earlier = stack.find('a').fence;
     stack.answer('a', conflict);
     const { id, fence } = stack.find('a');
-    expect(stack.timer(`retry:${id}:${earlier}`)).toEqual([]);
-    expect(stack.timer(`retry:${id}:${fence}`)).toEqual(['create a']);
-    expect(stack.timer(`retry:${id}:${fence}`)).toEqual([]);
+    expect(stack.timer({ kind: 'retry', resource: id, fence: earlier })).toEqual([]);
+    expect(stack.timer({ kind: 'retry', resource: id, fence })).toEqual(['create a']);
+    expect(stack.timer({ kind: 'retry', resource: id, fence })).toEqual([]);
   });
 
   it('is not retried for an action that a newer one replaced, because the newer one decides again', () => {
@@ -60,7 +60,7 @@ describe('a conflict', () => {
     const { id, fence } = stack.find('a');
     expect(stack.update({ a: desiredResource({ value: 3 }) })).toEqual([]);
     stack.now = Date.parse(stack.find('a').request?.not_before ?? '');
-    expect(stack.timer(`retry:${id}:${fence}`)).toEqual(['update a']);
+    expect(stack.timer({ kind: 'retry', resource: id, fence })).toEqual(['update a']);
     expect(stack.find('a').request?.properties).toMatchObject({ value: 3 });
     stack.answer('a');
     expect(stack.status).toBe('UPDATE_COMPLETE');

@@ -30,7 +30,8 @@ export function triesAgain(
     reason: `${error?.message ?? errorTable.Conflict.remedy} Attempt ${request.attempts + 2} of ${maxRequestAttempts} follows at ${at}.`,
     request: { ...request, fence, attempts: request.attempts + 1, not_before: at },
   });
-  addEffect(transaction, { kind: 'timer', timer: `retry:${resource.id}:${fence}`, at, traversal: stack.traversal });
+  const timer = { kind: 'retry', resource: resource.id, fence } as const;
+  addEffect(transaction, { kind: 'timer', timer, at, traversal: stack.traversal });
   return true;
 }
 

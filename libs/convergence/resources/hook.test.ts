@@ -30,12 +30,12 @@ describe('a lifecycle hook', () => {
       ['abandon', 'CREATE_FAILED'],
     ] as const) {
       const stack = launching(result);
-      const timer = `hook:${stack.find('a').id}:${hookOf(stack).token}`;
+      const timer = { kind: 'hook', resource: stack.find('a').id, token: hookOf(stack).token } as const;
       stack.now = 9000;
       stack.timer(timer);
       expect(stack.find('a').hook).not.toBeNull();
       stack.now = 10_000;
-      stack.timer(`hook:${stack.find('a').id}:an older token`);
+      stack.timer({ ...timer, token: 'an older token' });
       expect(stack.find('a').hook).not.toBeNull();
       expect(stack.timer(timer)).toEqual(result === 'continue' ? ['create b'] : []);
       expect(stack.status).toBe(status);

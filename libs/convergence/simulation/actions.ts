@@ -1,4 +1,5 @@
 /** Random inputs of a stack: operator actions and stale messages. */
+import type { EngineTimer } from '@anneal/contracts/stack-timer.ts';
 import type { Scaling } from '../documents.ts';
 import type { Input } from '../protocol.ts';
 import { simulatedPlan, type Random } from './model.ts';
@@ -129,6 +130,12 @@ function staleTimer(
   { traversal }: { traversal: string },
   { random, resource }: { random: Random; resource: string },
 ): Input {
-  const timer = ['grace', 'batch', `retry:${resource}:1`, `hook:${resource}:old`][random(4)] ?? 'grace';
-  return { kind: 'timer', id: `stale ${traversal} ${timer}`, timer, traversal };
+  const timers: readonly EngineTimer[] = [
+    { kind: 'grace' },
+    { kind: 'batch' },
+    { kind: 'retry', resource, fence: 1 },
+    { kind: 'hook', resource, token: 'old' },
+  ];
+  const timer = timers[random(timers.length)] ?? { kind: 'grace' };
+  return { kind: 'timer', id: `stale ${traversal} ${timer.kind}`, timer, traversal };
 }

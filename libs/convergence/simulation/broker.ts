@@ -1,4 +1,5 @@
 /** The broker of the small world: it delivers at least once, late and in any order, and carries the messages of timers. */
+import { stackTimerName, type StackTimer } from '@anneal/contracts/stack-timer.ts';
 import type { Effect, Input } from '../protocol.ts';
 import type { SimulatedClock } from './clock.ts';
 import type { Random } from './model.ts';
@@ -6,8 +7,14 @@ import type { Disorder } from './tries.ts';
 
 type Timer = Extract<Effect, { kind: 'timer' | 'cancel timer' }>;
 
-const timerId = (stack: string, { timer, traversal }: { timer: string; traversal: string }): string =>
-  `${stack} ${traversal} ${timer}`;
+/** A timer of a stack. */
+export interface SimulatedTimer {
+  readonly timer: StackTimer;
+  readonly traversal: string;
+}
+
+const timerId = (stack: string, { timer, traversal }: SimulatedTimer): string =>
+  `${stack} ${traversal} ${stackTimerName(timer)}`;
 
 interface Around {
   readonly clock: SimulatedClock;
@@ -61,6 +68,8 @@ export class SimulatedBroker {
       return;
     }
     const { timer, traversal } = effect;
+    // The groups of this world decide nothing.
+    if (timer.kind === 'group') return;
     clock.setTimer(id, Date.parse(effect.at), () => {
       this.#due.add(id);
       this.deliver(stack, { kind: 'timer', id: `timer ${id} ${clock.now}`, timer, traversal }, 0);
@@ -68,7 +77,8 @@ export class SimulatedBroker {
   }
 
   /** Whether a timer is set, or its message is in flight. */
-  isSet(id: string): boolean {
+  isSet(stack: string, timer: SimulatedTimer): boolean {
+    const id = timerId(stack, timer);
     return this.#due.has(id) || this.#around.clock.hasTimer(id);
   }
 }

@@ -39,7 +39,7 @@ export const impossible: Readonly<Record<string, string>> = {};
 
 /** The name of an input in the coverage. */
 export function pairKind(input: Input): string {
-  if (input.kind === 'timer') return `timer ${input.timer.split(':')[0] ?? ''}`;
+  if (input.kind === 'timer') return `timer ${input.timer.kind}`;
   if (input.kind === 'visit') return `visit ${input.action}`;
   if (input.kind === 'resource') return `resource ${input.action.kind}`;
   if (input.kind === 'rollback') return input.cancel ? 'cancel with rollback' : 'rollback';

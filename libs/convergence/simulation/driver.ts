@@ -1,5 +1,6 @@
 /** One stack without a world: steps the inputs one by one, and answers each request as the test decides. */
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
+import type { EngineTimer } from '@anneal/contracts/stack-timer.ts';
 import type { ResourceDocument, StackDocument } from '../documents.ts';
 import type { Input, Outcome } from '../protocol.ts';
 import { emptyPlan, loadState, type State } from '../state.ts';
@@ -77,7 +78,7 @@ export class Driver {
     return this.take({ kind: 'resource', id: this.id('action'), resource, action });
   }
 
-  timer(timer: string, traversal = this.state.stack.traversal): string[] {
+  timer(timer: EngineTimer, traversal = this.state.stack.traversal): string[] {
     return this.take({ kind: 'timer', id: this.id('timer'), timer, traversal });
   }
 

@@ -168,7 +168,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'sets no deadline': {
     rule: 'C5',
     file: 'traversal/begin.ts',
-    from: "addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: stack.traversal });",
+    from: "addEffect(transaction, { kind: 'timer', timer: { kind: 'deadline' }, at: deadline, traversal: stack.traversal });",
     to: '',
   },
   'updates what is suspended': {

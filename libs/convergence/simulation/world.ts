@@ -166,7 +166,7 @@ export class SimulatedWorld implements CheckedWorld {
       if (tries > 10) this.temper = { ...temper, dies: 0 };
       try {
         const outcome = this.shellOf(id).take(inputs);
-        checkTimers(this.shellOf(id).stored, (timer) => this.broker.isSet(timer));
+        checkTimers(this.shellOf(id).stored, (timer) => this.broker.isSet(id, timer));
         return outcome;
       } catch (error) {
         if (!(error instanceof Killed)) throw error;

@@ -61,7 +61,7 @@ export function begin(
     ...(reports.length > 0 && { scaling: details.scaling ?? null }),
   });
   announceStack(transaction, { scaling: reports, sinks });
-  addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: stack.traversal });
+  addEffect(transaction, { kind: 'timer', timer: { kind: 'deadline' }, at: deadline, traversal: stack.traversal });
 }
 
 /** Whether every plan of a stack came from operators. It stays false, because a later update may keep parts of a plan. */
@@ -139,7 +139,8 @@ function occasionOfRollback(
 export function cancelTimers(transaction: Transaction, { deadline }: { deadline: boolean } = { deadline: true }): void {
   const { action, traversal, phase } = transaction.state.stack;
   if (phase === 'idle' || traversal === '') return;
-  if (deadline) addEffect(transaction, { kind: 'cancel timer', timer: 'deadline', traversal });
-  if (action === 'DELETE') addEffect(transaction, { kind: 'cancel timer', timer: 'grace', traversal });
-  if (transaction.state.stack.batch?.until) addEffect(transaction, { kind: 'cancel timer', timer: 'batch', traversal });
+  if (deadline) addEffect(transaction, { kind: 'cancel timer', timer: { kind: 'deadline' }, traversal });
+  if (action === 'DELETE') addEffect(transaction, { kind: 'cancel timer', timer: { kind: 'grace' }, traversal });
+  if (transaction.state.stack.batch?.until)
+    addEffect(transaction, { kind: 'cancel timer', timer: { kind: 'batch' }, traversal });
 }

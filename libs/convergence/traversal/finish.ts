@@ -8,7 +8,7 @@ import { answerParent } from '../nested.ts';
 import { markForDeletion } from '../node/node.ts';
 import { factsOf } from '../plan-facts.ts';
 import { goesToNothing, isVisit, type Scaling, type StackAction } from '../documents.ts';
-import { addEffect, announceStack, changeStack, type Transaction } from '../transaction.ts';
+import { addEffect, announceStack, changeStack, setGroupTimers, type Transaction } from '../transaction.ts';
 import { dropWaits } from '../node/wait.ts';
 
 /**
@@ -55,7 +55,7 @@ function retire(transaction: Transaction): boolean {
   const { batch, traversal } = state.stack;
   if (temporary.length === 0 || batch?.retiring || isVisit(state.stack.action)) return false;
   // After a restart a pause may begin before the last members are found to be done.
-  if (batch?.until) addEffect(transaction, { kind: 'cancel timer', timer: 'batch', traversal });
+  if (batch?.until) addEffect(transaction, { kind: 'cancel timer', timer: { kind: 'batch' }, traversal });
   changeStack(transaction, { batch: { members: [], until: null, retiring: true } });
   for (const name of temporary) {
     state.graph?.waiting.delete(name);
@@ -134,8 +134,7 @@ export function endTraversal(transaction: Transaction, how: { status: 'COMPLETE'
   state.graph = undefined;
   state.doomed.clear();
   announceStack(transaction, { failure, ...(scaling && { scaling: [endOf(scaling, how, failure)] }) });
-  if (scaling?.follows)
-    addEffect(transaction, { kind: 'timer', timer: 'group:next', at: transaction.now, traversal: '' });
+  if (scaling?.follows) setGroupTimers(transaction, [{ wait: { kind: 'next' }, at: transaction.now }]);
   if (snapshot) addEffect(transaction, { kind: 'snapshot', snapshot, status: how.status, reason: how.reason });
   answerParent(transaction);
 }

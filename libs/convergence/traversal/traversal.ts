@@ -9,7 +9,15 @@ import type { Input } from '../protocol.ts';
 import { isNested, isWarm, type StackDocument } from '../documents.ts';
 import { emptyPlan } from '../state.ts';
 import { effectOf, isRefusal, stackInputOf, type Refusal, type TransitionInput } from './transitions.ts';
-import { addEffect, announceResource, changeResource, changeStack, newId, type Transaction } from '../transaction.ts';
+import {
+  addEffect,
+  announceResource,
+  changeResource,
+  changeStack,
+  newId,
+  setGroupTimers,
+  type Transaction,
+} from '../transaction.ts';
 
 type Given<K extends Input['kind']> = Extract<Input, { kind: K }>;
 
@@ -41,7 +49,7 @@ export function beginUpdate(transaction: Transaction, input: Given<'update'>): v
     ...(input.group !== undefined && { group: input.group }),
   });
   const { scaling, timers = [] } = input;
-  for (const timer of timers) addEffect(transaction, { kind: 'timer', ...timer, traversal: '' });
+  setGroupTimers(transaction, timers);
   begin(transaction, input.as ?? 'UPDATE', input.plan, { observe: input.observe ?? false }, { scaling });
   if (!unchanged) return;
   // All resources are known to match this plan: an empty graph is enough.
@@ -71,7 +79,7 @@ function beginDeletion(transaction: Transaction, abandoned: boolean): void {
   begin(transaction, 'DELETE', emptyPlan(), { abandoned });
   if (state.inFlight.size > 0) {
     const at = new Date(tools.now + tools.graceMs).toISOString();
-    addEffect(transaction, { kind: 'timer', timer: 'grace', at, traversal: state.stack.traversal });
+    addEffect(transaction, { kind: 'timer', timer: { kind: 'grace' }, at, traversal: state.stack.traversal });
   }
 }
 
@@ -97,7 +105,8 @@ export function cancel(transaction: Transaction): void {
   recallAll(transaction);
   if (state.inFlight.size === 0 || deadline === null) return;
   changeStack(transaction, { phase: 'draining', deadline });
-  addEffect(transaction, { kind: 'timer', timer: 'deadline', at: deadline, traversal: cancelled.traversal });
+  const { traversal } = cancelled;
+  addEffect(transaction, { kind: 'timer', timer: { kind: 'deadline' }, at: deadline, traversal });
 }
 
 /** Retries a failed action: the same action towards the same target. */

@@ -3,6 +3,7 @@
  * wait-after. A wrong expression anywhere fails the task, and `on-error` handles it like any other error.
  */
 import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { TaskTimer } from '@anneal/contracts/stack-timer.ts';
 import type { WorkflowTask } from '@anneal/contracts/workflow.ts';
 import { actionId, type TaskDocument, type TaskItem } from './documents.ts';
 import { baseInput, resultThrough } from './ad-hoc.ts';
@@ -44,11 +45,14 @@ function delay(
   { wait, seconds, ...fields }: { wait: TaskDocument['wait']; seconds: number } & Partial<TaskDocument>,
 ): void {
   run.changeTask(task.id, { ...fields, state: 'DELAYED', wait, due: false });
-  run.timer(waitTimer(task), seconds);
+  run.timer(timerOf('task wait', task), seconds);
 }
 
-const waitTimer = ({ number, attempt }: TaskDocument): string => `wait.${number}.${attempt}`;
-const timeoutTimer = ({ number, attempt }: TaskDocument): string => `timeout.${number}.${attempt}`;
+const timerOf = (kind: TaskTimer['kind'], { number, attempt }: TaskDocument): TaskTimer => ({
+  kind,
+  task: number,
+  attempt,
+});
 
 /** Runs the work of a task, and fails the attempt with the message of a fault. */
 function guarded(run: WorkflowRun, task: TaskDocument, work: () => void): void {
@@ -83,7 +87,7 @@ export function runAttempt(run: WorkflowRun, id: string, { keep = false } = {}):
       : listItems(run, task, spec).map((values) => ({ state: 'IDLE', values, result: null }));
     run.changeTask(id, { items });
     const seconds = run.integer(spec.timeout, { key: 'timeout', task });
-    if (seconds > 0) run.timer(timeoutTimer(task), seconds);
+    if (seconds > 0) run.timer(timerOf('task timeout', task), seconds);
     startItems(run, id);
   });
 }
@@ -230,7 +234,7 @@ export function stopItems(run: WorkflowRun, task: TaskDocument): void {
   for (const [index, { state }] of task.items.entries()) {
     if (state === 'RUNNING') run.effect({ kind: 'stop', id: actionId(task, index), task: task.name, called, name });
   }
-  if (run.specOf(task).timeout !== null) run.effect({ kind: 'cancel timer', timer: timeoutTimer(task) });
+  if (run.specOf(task).timeout !== null) run.effect({ kind: 'cancel timer', timer: timerOf('task timeout', task) });
 }
 
 /** Ends an attempt: publishes, then decides whether the task repeats, waits or ends. */
@@ -310,13 +314,17 @@ export function endWait(run: WorkflowRun, id: string): void {
   else runAttempt(run, id);
 }
 
-/** Takes a timer of a task: `wait.<number>.<attempt>` or `timeout.<number>.<attempt>`. One of an earlier attempt is void. */
-export function taskTimer(run: WorkflowRun, timer: string): void {
-  const [kind, number, attempt] = timer.split('.');
-  const task = run.state.tasks.get(`${run.execution.id}.${number}`);
-  if (!task || task.attempt !== Number(attempt)) return;
-  if (kind === 'wait') endWait(run, task.id);
-  else if (kind === 'timeout' && task.state === 'RUNNING') timeOutTask(run, task);
+/** Takes a timer of a task. One of an earlier attempt is void. */
+export function taskTimer(run: WorkflowRun, timer: TaskTimer): void {
+  const task = run.state.tasks.get(`${run.execution.id}.${timer.task}`);
+  if (!task || task.attempt !== timer.attempt) return;
+  switch (timer.kind) {
+    case 'task wait':
+      endWait(run, task.id);
+      return;
+    case 'task timeout':
+      if (task.state === 'RUNNING') timeOutTask(run, task);
+  }
 }
 
 function timeOutTask(run: WorkflowRun, task: TaskDocument): void {

@@ -1,6 +1,7 @@
 /** Inputs and results of a step of an execution. */
 import type { AnnealError, Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { TaskTimer } from '@anneal/contracts/stack-timer.ts';
 import type { WorkflowSpec, WorkflowTask } from '@anneal/contracts/workflow.ts';
 import type { ExecutionDocument, ExecutionParent, TaskDocument } from './documents.ts';
 import type { ItemPage } from './pages.ts';
@@ -29,7 +30,7 @@ export interface ActionEnd {
 export type ExecutionInput =
   | { readonly kind: 'begin'; readonly id: string }
   | { readonly kind: 'end'; readonly id: string; readonly end: ActionEnd }
-  | { readonly kind: 'timer'; readonly id: string; readonly timer: string }
+  | { readonly kind: 'timer'; readonly id: string; readonly timer: TaskTimer }
   | { readonly kind: 'act'; readonly id: string; readonly act: ExecutionAct };
 
 /** Work for the shell after the record is stored. Each may be done twice. */
@@ -57,8 +58,8 @@ export type ExecutionEffect =
       readonly called: 'action' | 'workflow';
       readonly name: string;
     }
-  | { readonly kind: 'timer'; readonly timer: string; readonly at: string }
-  | { readonly kind: 'cancel timer'; readonly timer: string }
+  | { readonly kind: 'timer'; readonly timer: TaskTimer; readonly at: string }
+  | { readonly kind: 'cancel timer'; readonly timer: TaskTimer }
   | {
       readonly kind: 'answer';
       readonly parent: ExecutionParent;

@@ -1,5 +1,6 @@
 /** The transaction of a step of an execution: its documents, and what changes. */
 import { isObject, jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { TaskTimer } from '@anneal/contracts/stack-timer.ts';
 import type { WorkflowTask } from '@anneal/contracts/workflow.ts';
 import type { ExecutionDocument, TaskDocument, WorkflowContext } from './documents.ts';
 import { splitTask } from './pages.ts';
@@ -92,9 +93,9 @@ export class WorkflowRun {
     this.changes.events.push({ type, reason, task: about });
   }
 
-  timer(name: string, seconds: number): void {
+  timer(timer: TaskTimer, seconds: number): void {
     const at = new Date(Date.parse(this.tools.now) + seconds * 1000).toISOString();
-    this.effect({ kind: 'timer', timer: name, at });
+    this.effect({ kind: 'timer', timer, at });
   }
 
   /** The first task that the check accepts. */

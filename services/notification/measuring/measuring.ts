@@ -4,7 +4,9 @@ import type { MessageRoute } from '@anneal/bus/consume/route.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
+import { readTimer } from '@anneal/runtime/time/timer-codec.ts';
 import { createTimers, type Timer, type Timers } from '@anneal/store/timers.ts';
+import { z } from 'zod';
 import type { AlarmDocument } from './alarms/alarm.ts';
 import { Alarms, type AlarmsOptions, type HistoryDocument } from './alarms/alarms.ts';
 import { alarmRoutes } from './alarms/calls.ts';
@@ -37,6 +39,17 @@ export interface Measuring {
   /** Announces the types of resources. */
   announce(): Promise<void>;
   close(): Promise<void>;
+}
+
+const timerSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.enum(['alarm', 'action', 'resource']), of: z.string() }),
+  z.object({ kind: z.literal('trim') }),
+]);
+
+/** The timer of an id: its kind, and behind a colon the object that it is of. @throws AnnealError Defect */
+function timerOf(id: string): z.infer<typeof timerSchema> {
+  const [kind, of] = id.split(':');
+  return readTimer(timerSchema, id, { kind, of });
 }
 
 export async function openMeasuring(
@@ -79,13 +92,7 @@ export async function openMeasuring(
     store: context.store,
     collection: 'notification_measuring_timers',
     now,
-    fire: async ({ id: timer, dueAt }) => {
-      const [kind, id = ''] = timer.split(':');
-      if (kind === 'alarm') await alarms.evaluate(id, dueAt);
-      else if (kind === 'action') await alarms.act(id);
-      else if (kind === 'resource') await resources.wake(id);
-      else await trim();
-    },
+    fire: firing({ alarms, resources, trim }),
     onError: (error, { id }) => log.error({ err: error, timer: id }, 'work of a timer failed; retrying'),
   });
   await setTimers([{ id: 'trim', dueAt: now(), data: null }]);
@@ -118,6 +125,22 @@ export async function openMeasuring(
     },
   };
 }
+
+const firing =
+  (parts: { alarms: Alarms; resources: { wake(id: string): Promise<void> }; trim: () => Promise<void> }) =>
+  async ({ id, dueAt }: Timer): Promise<void> => {
+    const timer = timerOf(id);
+    switch (timer.kind) {
+      case 'alarm':
+        return parts.alarms.evaluate(timer.of, dueAt);
+      case 'action':
+        return parts.alarms.act(timer.of);
+      case 'resource':
+        return parts.resources.wake(timer.of);
+      case 'trim':
+        return parts.trim();
+    }
+  };
 
 const usedOf = (parts: {
   alarms: Alarms;

@@ -6,6 +6,7 @@ import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { Timers } from '@anneal/store/timers.ts';
+import { provisioningTimers } from '../documents/timers.ts';
 import { readHints } from '@anneal/hot/types/scheduler-hints.ts';
 import { adoptedHostOf, objectOf, serversDefinition, textOf, type ServerDocument } from './document.ts';
 import { hostnameOf } from './hostname.ts';
@@ -35,7 +36,7 @@ export class Servers {
       context: options.context,
       collection,
       timers: options.timers,
-      timerOf: ({ id }) => ({ id: `server:${id}`, data: { server: id } }),
+      timerOf: ({ id }) => provisioningTimers.stored({ kind: 'server', server: id }),
       decide: (received) => Promise.resolve(this.#decide(received)),
       work: (server, request) => this.#work(server, request),
       guardMs,

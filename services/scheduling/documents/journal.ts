@@ -13,8 +13,10 @@ import type { ExecutionDocument, TaskDocument } from '@anneal/convergence/workfl
 import type { ItemPage } from '@anneal/convergence/workflow/pages.ts';
 import type { ExecutionEffect, ExecutionEvent } from '@anneal/convergence/workflow/protocol.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
+import type { StackTimer } from '@anneal/contracts/stack-timer.ts';
 import { writeOver } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
+import { namedTimer, type NamedTimer } from './stack-timers.ts';
 
 /** The part of the causing envelope that the messages of a record carry on. */
 export interface Cause {
@@ -23,7 +25,20 @@ export interface Cause {
   readonly traceparent?: string;
 }
 
+type TimerEffect = { readonly kind: 'timer' | 'cancel timer'; readonly timer: StackTimer };
+
+/** An effect in a record: that of a timer has the name of the timer too. */
+type Recorded<E> = E extends TimerEffect ? Omit<E, 'timer'> & NamedTimer : E;
+
+/** Gives an effect its form in a record. */
+export const recorded = <E extends Effect | ExecutionEffect>(effect: E): Recorded<E> =>
+  (effect.kind === 'timer' || effect.kind === 'cancel timer'
+    ? { ...effect, ...namedTimer(effect.timer) }
+    : effect) as Recorded<E>;
+
 export interface JournalRecord {
+  /** A record of a stack has none, by which replicas of release 0.1.0 know it. */
+  readonly kind?: undefined;
   /** The time of the step. */
   readonly time: string;
   readonly inputs: readonly string[];
@@ -32,7 +47,7 @@ export interface JournalRecord {
   readonly resources: readonly ResourceDocument[];
   readonly removed: readonly { readonly id: string; readonly version: number }[];
   readonly events: readonly EventRecord[];
-  readonly effects: readonly Effect[];
+  readonly effects: readonly Recorded<Effect>[];
   /** Hashes of contents that the stack stopped using in the step. */
   readonly let_go?: readonly string[];
   /** The step leads the stack to another revision, or ends its way there. */
@@ -56,7 +71,7 @@ export interface ExecutionRecord {
   readonly tasks: readonly TaskDocument[];
   readonly pages?: readonly ItemPage[];
   readonly events: readonly ExecutionEvent[];
-  readonly effects: readonly ExecutionEffect[];
+  readonly effects: readonly Recorded<ExecutionEffect>[];
 }
 
 export function recordOf(
@@ -71,7 +86,7 @@ export function recordOf(
     resources: [...changes.resources.values()],
     removed: [...changes.removed].map(([id, version]) => ({ id, version })),
     events: changes.events,
-    effects: changes.effects,
+    effects: changes.effects.map(recorded),
     ...(of.let_go && of.let_go.length > 0 && { let_go: of.let_go }),
     ...(of.revises === true && { revises: true }),
   };

@@ -1,9 +1,10 @@
 import { resourceCreate, type ResourceResponse } from '@anneal/contracts/resource.ts';
 import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import type { Draft } from '@anneal/store/port.ts';
-import { createTimers, type Timers } from '@anneal/store/timers.ts';
+import { createTimers, type Timer, type Timers } from '@anneal/store/timers.ts';
 import { expect, it } from 'vitest';
 import { openSchedulingCollections } from '../collections.ts';
+import { waitTimers } from './wait-timers.ts';
 import type { WorkDocument } from './work.ts';
 import { createActions } from '../workflows/actions/actions.ts';
 import { WorkflowDefinitions } from '../workflows/definitions.ts';
@@ -61,7 +62,11 @@ it('P3: a wait and an answer that an earlier version stored are continued and re
     throw error;
   };
   const collection = 'scheduling_waits';
-  timers = await createTimers({ store, collection, now: Date.now, onError, fire: (timer) => worker.wake(timer) });
+  const fire = (stored: Timer): Promise<void> => {
+    const timer = waitTimers.read(stored);
+    return timer.kind === 'work' ? worker.wake(timer.resource) : Promise.reject(new Error(timer.kind));
+  };
+  timers = await createTimers({ store, collection, now: Date.now, onError, fire });
   await timers.set([{ id: 'waiting:1', dueAt: Date.parse(due_at), data: { resource: 'waiting', fence: 1 } }]);
   await worker.take('create', requestFor('done'));
   const answerOf = (id: string) => eventually(() => responses.find(({ resource_id }) => resource_id === id));

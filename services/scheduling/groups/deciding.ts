@@ -30,7 +30,6 @@ export function decidingHook(properties: JsonObject): DecidingHook | undefined {
 }
 
 const iso = (at: number): string => new Date(at).toISOString();
-export const decidingTimer = (token: string): string => `group:decide:${token}`;
 
 /** Begins the wait for a listener. */
 export function hold(
@@ -59,7 +58,7 @@ export function hold(
   return {
     scaling: { ...scaling, deciding },
     reports: [{ stage: 'deciding', status: 'IN_PROGRESS', reason: text, data }],
-    timers: [{ timer: decidingTimer(token), at: deadline }],
+    timers: [{ wait: { kind: 'decide', token }, at: deadline }],
   };
 }
 
@@ -72,6 +71,6 @@ export function moved({ scaling, properties }: GroupTurn, now: number): Noted {
   const deadline = iso(Math.max(at, Date.parse(deciding.deadline)));
   return {
     scaling: { ...scaling, deciding: { ...deciding, deadline } },
-    timers: [{ timer: decidingTimer(deciding.token), at: deadline }],
+    timers: [{ wait: { kind: 'decide', token: deciding.token }, at: deadline }],
   };
 }

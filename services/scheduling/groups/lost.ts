@@ -83,7 +83,7 @@ export function lostNote({ scaling, group, properties }: GroupTurn, report: Repo
   const counts = policy && (sign === 'silence' || policy.node_faults);
   return {
     scaling: withLost(scaling, member, lostBy(host_id, { ...signs, [sign]: found })),
-    ...(counts && { timers: [later(`group:lost:${member}`, Date.parse(since) + policy.after * 1000)] }),
+    ...(counts && { timers: [later({ kind: 'lost', member }, Date.parse(since) + policy.after * 1000)] }),
   };
 }
 
@@ -115,7 +115,7 @@ export function lostTimers(
   if (!policy) return [];
   return Object.entries(members?.scaling?.lost ?? {}).flatMap(([name, lost]) => {
     const since = countedSince(lost, policy);
-    return since === undefined ? [] : [later(`group:lost:${name}`, Date.parse(since) + policy.after * 1000)];
+    return since === undefined ? [] : [later({ kind: 'lost', member: name }, Date.parse(since) + policy.after * 1000)];
   });
 }
 
@@ -138,7 +138,7 @@ export function replacementDue(
   const warm = due.filter((name) => group.warm.includes(name));
   const members = [...due.filter((name) => !group.warm.includes(name)).slice(0, most), ...warm];
   if (members.length === 0) {
-    return { scaling, timers: [later(`group:lost:${member}`, now + retryMs)] };
+    return { scaling, timers: [later({ kind: 'lost', member }, now + retryMs)] };
   }
   const texts = members.map((name) => `${name}: ${lost[name] ? lossText(lost[name]) : ''}`).join(', ');
   return { reason: 'replacement', message: `Lost members: ${texts}.`, members };

@@ -8,8 +8,6 @@ import { replaceLost, type Due } from './lost.ts';
 import { refreshed, type Refresh } from './scaling-state.ts';
 import { victimsIn } from './victims.ts';
 
-export const nextTimer = 'group:next';
-
 type RefreshAct = Extract<GroupAct, { kind: 'refresh' | 'continue refresh' | 'cancel refresh' }>;
 
 function report(
@@ -38,7 +36,7 @@ export function refreshChange({ id, scaling, group }: GroupTurn, action: Refresh
     return {
       scaling: { ...scaling, refresh: begun },
       reports: [report('started', begun, { names, reason })],
-      timers: [later(nextTimer, now)],
+      timers: [later({ kind: 'next' }, now)],
     };
   }
   if (!refresh || !isOpen) throw new AnnealError('Conflict', 'No refresh of the group is running.');
@@ -54,7 +52,7 @@ export function refreshChange({ id, scaling, group }: GroupTurn, action: Refresh
   const passed = refresh.checkpoints.filter((at) => at * refresh.members.length <= refreshed(refresh, names) * 100);
   return {
     scaling: { ...scaling, refresh: { ...refresh, state: 'running', passed } },
-    timers: [later(nextTimer, now)],
+    timers: [later({ kind: 'next' }, now)],
   };
 }
 
@@ -74,7 +72,7 @@ export function nextBatch({ scaling, group, state, properties }: GroupTurn, now:
   if (refresh?.state !== 'running') {
     // Lost members beyond the number that may be replaced at once.
     const more = replaceLost(properties) && Object.keys(lost)[0];
-    return more === undefined ? undefined : { scaling, timers: [later(`group:lost:${more}`, now)] };
+    return more === undefined ? undefined : { scaling, timers: [later({ kind: 'lost', member: more }, now)] };
   }
   const names = allMembers(group);
   const left = refresh.members.filter((name) => names.includes(name));

@@ -2,13 +2,12 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Occasion } from '@anneal/contracts/origin.ts';
-import type { GroupReport, Input } from '@anneal/convergence/protocol.ts';
+import type { GroupWait } from '@anneal/contracts/stack-timer.ts';
+import type { GroupReport, GroupTimer } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { StoredNestedRequest } from './kept.ts';
 import type { Group } from './decision.ts';
 import type { ScalingState } from './scaling-state.ts';
-
-type GroupInput = Extract<Input, { kind: 'group' }>;
 
 /** One request, with the group that it is about. */
 export interface GroupTurn {
@@ -27,8 +26,8 @@ export interface GroupTurn {
 export interface Noted {
   readonly scaling: ScalingState;
   readonly reports?: readonly GroupReport[];
-  readonly timers?: GroupInput['timers'];
+  readonly timers?: readonly GroupTimer[];
 }
 
 /** A timer of a group that fires at a time in milliseconds. */
-export const later = (timer: string, at: number) => ({ timer, at: new Date(at).toISOString() });
+export const later = (wait: GroupWait, at: number): GroupTimer => ({ wait, at: new Date(at).toISOString() });

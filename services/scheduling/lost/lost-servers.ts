@@ -9,7 +9,6 @@
  * L4 The loss of a server without such a policy is noted too. When an update brings the policy, the timer counts from the loss.
  */
 import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
-import { isObject } from '@anneal/contracts/json.ts';
 import { systemOccasion } from '@anneal/contracts/origin.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
@@ -25,7 +24,8 @@ import type { Plans } from '../plans/plans.ts';
 import { signText } from '../groups/lost.ts';
 import { planHash } from '../nested/preview.ts';
 import { targetOf } from '../plans/target.ts';
-import type { Loss } from '../documents/loss.ts';
+import { lossId, type Loss } from '../documents/loss.ts';
+import { stackTimers } from '../documents/stack-timers.ts';
 
 /** Interval at which a server waits for its stack. */
 const retryMs = 15_000;
@@ -65,11 +65,6 @@ export interface LostServersParts {
   readonly plans: Plans;
   readonly timers: () => Timers;
 }
-
-const lossId = ({ server, sign }: Pick<Loss, 'server' | 'sign'>): string => `lost:${server}:${sign}`;
-
-/** True for a timer of these servers. */
-export const isLostTimer = ({ data }: Timer): boolean => isObject(data) && isObject(data['lost']);
 
 /** The servers that are replaced without a group. Every method is safe under redelivery. */
 export class LostServers {
@@ -127,8 +122,7 @@ export class LostServers {
   }
 
   /** Replaces the server of the timer, waits again, or does nothing. @throws AnnealError when another service does not answer */
-  async fire({ data, dueAt: firedAt }: Timer): Promise<void> {
-    const loss = (data as { lost?: unknown }).lost as Loss;
+  async fire(loss: Loss, firedAt: number): Promise<void> {
     const { collections, context, timers } = this.#parts;
     const found = await this.#find(loss);
     if (!found) return this.#forget([loss]);
@@ -244,11 +238,8 @@ export class LostServers {
   }
 }
 
-const timerOf = ({ server, sign, since, event, reason }: Loss, at: number): Timer => ({
-  id: lossId({ server, sign }),
-  dueAt: at,
-  data: { lost: { server, sign, since, event, ...(reason !== undefined && { reason }) } },
-});
+const timerOf = ({ server, sign, since, event, reason }: Loss, at: number): Timer =>
+  stackTimers.at({ kind: 'lost', lost: { server, sign, since, event, ...(reason !== undefined && { reason }) } }, at);
 
 const signs = ['silence', 'fault'] as const;
 

@@ -18,9 +18,8 @@ import {
   type GroupAct,
   type ScalingOutcome,
 } from '@anneal/contracts/calls/scaling.ts';
-import { timerFired } from '@anneal/contracts/calls/scheduling.ts';
-import { systemOccasion, type Occasion } from '@anneal/contracts/origin.ts';
-import type { Input } from '@anneal/convergence/protocol.ts';
+import type { GroupWait } from '@anneal/contracts/stack-timer.ts';
+import type { GroupTimer, Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
@@ -29,31 +28,23 @@ import type { Contents } from '../plans/contents.ts';
 import type { Plans } from '../plans/plans.ts';
 import { refuseGrowth, type Quotas } from '../plans/quota.ts';
 import { treeOf, type ChildCompiler, type Compiled } from './compile.ts';
+import { endedWait, groupOccasion } from './group-message.ts';
 import { toKept } from '../groups/kept.ts';
 import { keptCooldown } from '../groups/cooldown.ts';
 import { amended, decideOn, isHeldBack, type Refused, type Wish } from '../groups/decision.ts';
 import { decidingHook, hold, moved } from '../groups/deciding.ts';
 import { groupOf, scalingGroup } from '../groups/facts.ts';
-import { lossText, lostNote, replacementDue, retryMs, signText } from '../groups/lost.ts';
+import { lostNote, replacementDue, retryMs, type Due } from '../groups/lost.ts';
 import { heldRefresh, nextBatch, refreshChange } from '../groups/refresh.ts';
 import { keptScaling, withOutcome, type Proposal, type ScalingState } from '../groups/scaling-state.ts';
 import type { Adjustment } from '../groups/size.ts';
 import { later, type Noted, type GroupTurn } from '../groups/turn.ts';
 import { hasRoom } from '../groups/warm.ts';
 
-const groupTimer = 'group:';
-const dueTimer = 'group:due:';
-const fillTimer = 'group:fill';
 /** How long a fill of the warm pool or a replacement waits after a quota refused it, and a fill while the group may not change. */
 const refusedMs = 60_000;
 /** The refusals that end by themselves, when the change that runs is over. */
 const waits: ReadonlySet<string> = new Set(['busy', 'deciding']);
-const isGroupTimer = (message: Envelope): boolean =>
-  message.type === timerFired.type && (message.data as { timer: string }).timer.startsWith(groupTimer);
-
-/** True for a message that only a group handles. */
-export const isGroupMessage = (message: Envelope): boolean =>
-  [groupAdjust.type, groupAct.type, groupLost.type].includes(message.type) || isGroupTimer(message);
 
 export type GroupIntake = (message: Envelope, state: State) => Promise<Input | undefined>;
 
@@ -91,7 +82,7 @@ class GroupRequests {
     const { now, secrets } = this.#tools.context;
     const properties = openProperties(secrets, kept.properties);
     const group = groupOf(state, { kept, properties, now: now().getTime() });
-    const occasion = occasionOf(message, group);
+    const occasion = groupOccasion(message, group.state);
     const turn = { id: message.id, cause: message, occasion, state, kept, properties, group, scaling: group.state };
     switch (message.type) {
       case groupAdjust.type: {
@@ -105,8 +96,10 @@ class GroupRequests {
         const noted = lostNote(turn, message.data as z.infer<typeof groupLost.data>);
         return noted && note(turn, noted);
       }
-      default:
-        return this.#timer(turn, (message.data as { timer: string }).timer);
+      default: {
+        const wait = endedWait(message);
+        return wait && this.#timer(turn, wait);
+      }
     }
   }
 
@@ -122,14 +115,14 @@ class GroupRequests {
   /** A schedule has no sender that asks again, so its request waits until the group can take it. A later one replaces it. */
   #postpone(turn: GroupTurn, adjustment: Adjustment): Input {
     const { now } = this.#tools.context;
-    const timers = [later(`${dueTimer}${turn.id}`, now().getTime() + retryMs)];
+    const timers = [later({ kind: 'due', request: turn.id }, now().getTime() + retryMs)];
     return note(turn, { scaling: { ...turn.scaling, due: { id: turn.id, adjustment } }, timers });
   }
 
   /** Takes the postponed request of a schedule. */
-  async #due(turn: GroupTurn, name: string): Promise<Input | undefined> {
+  async #due(turn: GroupTurn, request: string): Promise<Input | undefined> {
     const { due, ...scaling } = turn.scaling;
-    if (!due || name !== `${dueTimer}${due.id}`) return undefined;
+    if (due?.id !== request) return undefined;
     const { adjustment } = due;
     const { policy, said = null } = adjustment;
     const free = { ...turn, scaling, group: { ...turn.group, state: scaling } };
@@ -149,12 +142,12 @@ class GroupRequests {
   }
 
   /** A replacement that a listener or a quota refused is still due: it is proposed again after a while. */
-  #proposedAgain({ properties, scaling }: GroupTurn, { refusal }: Refused): ReturnType<typeof later>[] {
+  #proposedAgain({ properties, scaling }: GroupTurn, { refusal }: Refused): GroupTimer[] {
     const [lost] = Object.keys(scaling.lost ?? {});
     if (lost === undefined) return [];
     const hook = refusal === 'vetoed' ? decidingHook(properties) : undefined;
     const ms = hook ? hook.heartbeat_timeout * 1000 : refusedMs;
-    return [later(`group:lost:${lost}`, this.#tools.context.now().getTime() + ms)];
+    return [later({ kind: 'lost', member: lost }, this.#tools.context.now().getTime() + ms)];
   }
 
   /** Lets a listener decide, when the group has a hook for it; else begins. */
@@ -281,22 +274,39 @@ class GroupRequests {
     }
   }
 
-  /** A timer of the group: the end of a wait, a lost member, the next batch of a refresh. */
-  async #timer(turn: GroupTurn, name: string): Promise<Input | undefined> {
-    const [, kind, tail = ''] = name.split(':');
+  /** Takes the end of a wait of the group. */
+  async #timer(turn: GroupTurn, wait: GroupWait): Promise<Input | undefined> {
     const now = this.#tools.context.now().getTime();
-    if (kind === 'decide') return this.#endOfDeciding(turn, name);
-    if (kind === 'due') return this.#due(turn, name);
-    if (kind === 'fill') return this.#fill(turn);
-    const due = kind === 'lost' ? replacementDue(turn, { member: tail, now }) : nextBatch(turn, now);
-    const fills = kind === 'next' && hasRoom(turn.properties, turn.group.warm) ? [later(fillTimer, now)] : [];
+    switch (wait.kind) {
+      case 'decide':
+        return this.#endOfDeciding(turn, wait.token);
+      case 'due':
+        return this.#due(turn, wait.request);
+      case 'fill':
+        return this.#fill(turn);
+      case 'lost':
+        return this.#follow(turn, wait, { due: replacementDue(turn, { member: wait.member, now }) });
+      case 'next': {
+        const fills = hasRoom(turn.properties, turn.group.warm) ? [later({ kind: 'fill' }, now)] : [];
+        return this.#follow(turn, wait, { due: nextBatch(turn, now), fills });
+      }
+    }
+  }
+
+  /** Replaces the members that are due, or notes what is due instead. */
+  async #follow(
+    turn: GroupTurn,
+    wait: GroupWait,
+    { due, fills = [] }: { due: Due | undefined; fills?: readonly GroupTimer[] },
+  ): Promise<Input | undefined> {
     if (!due) return fills.length > 0 ? note(turn, { scaling: turn.scaling, timers: fills }) : undefined;
     if ('scaling' in due) return note(turn, { ...due, timers: [...(due.timers ?? []), ...fills] });
     const named = { id: turn.id, reason: due.reason, policy: null, message: due.message };
     const proposal = decideOn({ kind: 'remove', members: due.members, replace: true }, named, turn.group);
     if (!('refusal' in proposal)) return this.#propose(turn, proposal);
     // It is still due: try again, and report nothing, because no client asked.
-    return note(turn, { scaling: turn.scaling, timers: [later(name, now + retryMs)] });
+    const again = later(wait, this.#tools.context.now().getTime() + retryMs);
+    return note(turn, { scaling: turn.scaling, timers: [again] });
   }
 
   /** Fills the warm pool in an update of its own, which a scaling may overtake. A group that failed waits for its repair. */
@@ -306,7 +316,7 @@ class GroupRequests {
     if (!hasRoom(turn.properties, group.warm) || state.stack.status === 'FAILED') return undefined;
     const { unfilled, ...filled } = scaling;
     const again = (ms: number, kept = scaling): Input =>
-      note(turn, { scaling: kept, timers: [later(fillTimer, context.now().getTime() + ms)] });
+      note(turn, { scaling: kept, timers: [later({ kind: 'fill' }, context.now().getTime() + ms)] });
     if (isHeldBack(group)) return again(refusedMs);
     if (state.stack.status !== 'COMPLETE') return again(retryMs);
     const { target, kept: next } = await this.#compile(turn);
@@ -326,15 +336,16 @@ class GroupRequests {
     return { kind: 'update', id: turn.id, plan, target, occasion: turn.occasion, group: toKept({ ...next, members }) };
   }
 
-  async #endOfDeciding(turn: GroupTurn, name: string): Promise<Input | undefined> {
+  async #endOfDeciding(turn: GroupTurn, token: string): Promise<Input | undefined> {
     const now = this.#tools.context.now().getTime();
     const { deciding } = turn.scaling;
-    if (!deciding || !name.endsWith(`:${deciding.token}`)) return undefined;
+    if (deciding?.token !== token) return undefined;
     const due = Date.parse(deciding.deadline);
     const { status } = turn.state.stack;
     // Heartbeats moved the deadline, or an update of the stack around is running: wait for its end.
     if (due > now || status === 'IN_PROGRESS') {
-      return note(turn, { scaling: turn.scaling, timers: [later(name, due > now ? due : now + retryMs)] });
+      const timers = [later({ kind: 'decide', token }, due > now ? due : now + retryMs)];
+      return note(turn, { scaling: turn.scaling, timers });
     }
     const fits = status === 'COMPLETE' && typeof amended(deciding.proposal, {}, turn.group) !== 'string';
     const result = fits ? (decidingHook(turn.properties)?.default_result ?? 'continue') : 'abandon';
@@ -351,32 +362,6 @@ const note = ({ id, kept, occasion }: GroupTurn, { scaling, reports = [], timers
   reports,
   timers,
 });
-
-/** The actor and the cause of a request. */
-function occasionOf({ type, data, correlationid }: Envelope, { state }: { state: ScalingState }): Occasion {
-  const { occasion } = data as { occasion?: Occasion };
-  if (occasion) return occasion;
-  if (type === groupAdjust.type) {
-    // A request of an older version names only the policy.
-    const actor = { kind: 'policy', id: '', name: (data as Adjustment).policy } as const;
-    return { actor, cause: { kind: 'signal', id: correlationid, reason: null } };
-  }
-  if (type === groupLost.type) {
-    const report = data as z.infer<typeof groupLost.data>;
-    const ended = report.sign === 'fault' ? 'its node has no fault any more' : `host ${report.host_id} is back`;
-    return systemOccasion('failure', { id: report.event, reason: report.lost ? signText(report) : ended });
-  }
-  const { timer = '' } = data as { timer?: string };
-  const postponed = state.due?.adjustment;
-  if (timer.startsWith(dueTimer) && postponed?.occasion) return postponed.occasion;
-  const lost = state.lost?.[timer.slice('group:lost:'.length)];
-  if (timer.startsWith('group:lost:') && lost) {
-    return systemOccasion('replacement', { id: lost.event, reason: lossText(lost) });
-  }
-  if (timer === fillTimer) return systemOccasion('replacement', { reason: 'the warm pool of the group has room' });
-  if (timer === 'group:next') return systemOccasion('replacement', { reason: 'refresh of the group' });
-  return systemOccasion('timer', { reason: 'the deadline of the decision passed' });
-}
 
 function requireToken({ deciding }: ScalingState, token: string): void {
   if (deciding?.token === token) return;

@@ -7,21 +7,23 @@ import type { Received } from '@anneal/provider/document.ts';
 import { Provider, type Decision } from '@anneal/provider/provide.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Collection } from '@anneal/store/port.ts';
-import type { Timer, Timers } from '@anneal/store/timers.ts';
+import type { Timers } from '@anneal/store/timers.ts';
 import { behaviourOf } from '../at-once/behaviours.ts';
+import { waitTimers } from '../documents/wait-timers.ts';
 import type { WorkDocument } from '../documents/work.ts';
 import type { WorkflowActions } from '../workflows/actions/actions.ts';
 import type { WorkflowResources } from '../workflows/resources.ts';
 import { createScaling } from './scaling/scaling.ts';
-import { isScheduled, Schedules } from './scaling/schedule.ts';
+import { Schedules } from './scaling/schedule.ts';
 import { WaitConditions } from './wait-condition.ts';
 import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
 
 export interface Worker {
   /** Processes a request of any action. */
   take(action: ResourceAction, message: Envelope<ResourceRequest>): Promise<void>;
-  /** Ends the wait of a timer that has fired. */
-  wake(timer: Timer): Promise<void>;
+  readonly schedules: Schedules;
+  /** Continues the work on a resource whose timer has fired. */
+  wake(resource: string): Promise<void>;
 }
 
 /** The engine's own deadline passes first, so that a stack that is too late reports its own reason. */
@@ -73,7 +75,7 @@ export function createWorker(parameters: {
     context,
     collection: work,
     timers,
-    timerOf: ({ id, fence }) => ({ id: `${id}:${fence}`, data: { resource: id, fence } }),
+    timerOf: ({ id, fence }) => waitTimers.stored({ kind: 'work', resource: id, fence }),
     decide: async (received) =>
       waitConditions.serves(received.message.data.resource.type) ? waitConditions.decide(received) : decide(received),
     work: async (document, request) => {
@@ -98,7 +100,7 @@ export function createWorker(parameters: {
       else if (action === 'signal' && waitConditions.serves(type)) await waitConditions.signal(message);
       else await provider.take(action, message);
     },
-    wake: (timer) =>
-      isScheduled(timer) ? schedules.fire(timer) : provider.wake((timer.data as { resource: string }).resource),
+    schedules,
+    wake: (resource) => provider.wake(resource),
   };
 }

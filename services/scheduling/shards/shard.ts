@@ -9,6 +9,7 @@ import { isObject } from '@anneal/contracts/json.ts';
 import { shardQueue } from '@anneal/contracts/queues.ts';
 import { executionOfAction, isExecutionId } from '@anneal/contracts/calls/workflow.ts';
 import { requestDied } from '@anneal/contracts/resource.ts';
+import { requireTimer } from '../documents/stack-timers.ts';
 import { arrivalStackId, type Arrival } from '../stacks/arrival.ts';
 import { diedOf, failStack, mayPass, stackBehind } from '../stacks/death.ts';
 import { createInbox, type ShardInbox } from './inbox.ts';
@@ -78,6 +79,7 @@ class Shard {
       if (died) return;
       throw new AnnealError('InvalidMessage', `A shard does not take messages of type ${message.type}.`);
     }
+    requireTimer(message, stackId);
     await this.#entered;
     signal.throwIfAborted();
     const home = shards.of(stackId);

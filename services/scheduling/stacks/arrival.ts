@@ -21,12 +21,14 @@ import type { DelegatedQuestion, Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { z } from 'zod';
-import { isGroupMessage, type GroupIntake } from '../nested/adjust.ts';
+import type { GroupIntake } from '../nested/adjust.ts';
+import { isGroupMessage } from '../nested/group-message.ts';
 import { isPolicy } from '../groups/policy.ts';
 import { isNestedRequest, type NestedIntake } from '../nested/intake.ts';
 import type { Died } from './death.ts';
 import type { Held } from '../limiter/limiter.ts';
 import type { Plans } from '../plans/plans.ts';
+import { dueOf } from '../documents/stack-timers.ts';
 import { planHash } from '../nested/preview.ts';
 import type { ProviderDirectory } from '../providers.ts';
 import { storableResponse } from './storable-response.ts';
@@ -137,12 +139,29 @@ async function inputWithin(parameters: ToInput): Promise<Input | undefined> {
     }
     case resourceResponse.type:
       return { kind: 'response', id, response: storableResponse(parameters) };
-    case timerFired.type: {
-      const { timer, traversal } = message.data as Fired;
-      return { kind: 'timer', id, timer, traversal };
-    }
+    case timerFired.type:
+      return timerInput(message);
     default:
       return parameters.intake.toInput(message, state);
+  }
+}
+
+/** The group and the routing take their timers before. */
+function timerInput({ id, data }: Envelope): Input | undefined {
+  const fired = data as Fired;
+  const timer = dueOf(fired);
+  switch (timer.kind) {
+    case 'deadline':
+    case 'grace':
+    case 'batch':
+    case 'retry':
+    case 'hook':
+      return { kind: 'timer', id, timer, traversal: fired.traversal };
+    case 'route':
+    case 'group':
+    case 'task wait':
+    case 'task timeout':
+      return undefined;
   }
 }
 

@@ -18,6 +18,7 @@ import type { State } from '@anneal/convergence/state.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { z } from 'zod';
 import type { SchedulingCollections } from '../collections.ts';
+import { requestOfId } from './request-id.ts';
 
 /** A dead letter in the form that the shard of a stack processes. */
 export interface Died {
@@ -54,7 +55,7 @@ export function inputOfDeath({ letter, message, failure }: Died, state: State): 
     return { kind: 'response', id, response };
   }
   if (leavesAsItWas.has(message.type)) return undefined;
-  return { kind: 'timer', id, timer: 'deadline', traversal: state.stack.traversal, failure };
+  return { kind: 'timer', id, timer: { kind: 'deadline' }, traversal: state.stack.traversal, failure };
 }
 
 type Asked = Pick<ResourceResponse, 'resource_id' | 'action' | 'fence'>;
@@ -67,10 +68,17 @@ function requestOf({ type, id, subject, data }: Died['message'], state: State): 
   }
   const resource = state.resources.get(subject ?? '');
   if (!resource || !type.startsWith('resource.')) return undefined;
-  // `<resource>:<fence>`, `<resource>:signal:<id>`; a cancellation ends what is pending.
-  const [, mark = ''] = id.split(':');
-  if (mark === 'signal') return { resource_id: resource.id, action: 'signal', fence: Math.max(1, resource.fence) };
-  return pending(resource.id, Number(mark), state);
+  const named = requestOfId(id);
+  switch (named?.kind) {
+    case 'signal':
+      return { resource_id: resource.id, action: 'signal', fence: Math.max(1, resource.fence) };
+    // A cancellation ends what is pending.
+    case 'cancel':
+    case 'request':
+      return pending(resource.id, named.fence, state);
+    case undefined:
+      return 'none';
+  }
 }
 
 function pending(id: string | undefined, fence: number | undefined, state: State): Asked | 'none' {

@@ -61,7 +61,7 @@ export class LoadedStacks {
     // The journal is read first: a step that another process makes after that refuses the next record (J1).
     let journal = await collections.journal.get(stackId);
     let [stack, resources] = await this.#readDocuments(stackId);
-    if (journal?.open && journal.record && !('kind' in journal.record)) {
+    if (journal?.open && journal.record && journal.record.kind !== 'execution') {
       const stored = new Map(resources.map((resource) => [resource.id, resource]));
       await performRecord(this.#options, { record: journal.record, shard, stored });
       journal = await closeRecord(collections.journal, journal);

@@ -17,6 +17,7 @@ import type { SchedulingCollections } from '../collections.ts';
 import type { Evaluation } from '../engine/evaluation.ts';
 import { eventsIn, runsOf, shelvesOf, type EventRun } from '../events/event-runs.ts';
 import type { JournalRecord } from '../documents/journal.ts';
+import { dueOf, stackTimers, timerOfStack, type NamedTimer } from '../documents/stack-timers.ts';
 import { nestedResponse } from '../nested/answer.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { Limiter } from '../limiter/limiter.ts';
@@ -80,14 +81,10 @@ async function sendEffects(shared: PerformContext, performance: Performance): Pr
   for (const effect of record.effects) {
     switch (effect.kind) {
       case 'timer':
-        sets.push({
-          id: timerId(record.stack.id, effect),
-          dueAt: Date.parse(effect.at),
-          data: { stack_id: record.stack.id, timer: effect.timer, traversal: effect.traversal },
-        });
+        sets.push(stackTimers.at(timerOf(record, effect), Date.parse(effect.at)));
         break;
       case 'cancel timer':
-        cancels.push(timerId(record.stack.id, effect));
+        cancels.push(stackTimers.idOf(timerOf(record, effect)));
         break;
       case 'answer':
         await sendAnswer(shared, performance, effect);
@@ -116,8 +113,8 @@ async function sendEffects(shared: PerformContext, performance: Performance): Pr
   if (cancels.length > 0) await shared.timers.cancel(cancels);
 }
 
-const timerId = (stackId: string, { timer, traversal }: { timer: string; traversal: string }): string =>
-  `${stackId}:${traversal}:${timer}`;
+const timerOf = ({ stack }: JournalRecord, { traversal, ...named }: NamedTimer & { readonly traversal: string }) =>
+  timerOfStack({ stack_id: stack.id, traversal }, dueOf(named));
 
 /** The resources of the stack after the record is written. */
 export function resourcesAfter({ record, stored }: Performance): ResourceDocument[] {

@@ -20,6 +20,7 @@ import type { ResourceDocument, StackDocument } from '@anneal/convergence/docume
 import type { Evaluation } from '../engine/evaluation.ts';
 import { showsServers } from '../groups/facts.ts';
 import { requestData } from '../at-once/request-data.ts';
+import { requestId } from './request-id.ts';
 
 export type RequestEffect = Extract<Effect, { kind: 'request' | 'cancel' | 'signal' }>;
 
@@ -54,15 +55,15 @@ export function requestEnvelope(parameters: {
   if (effect.kind === 'signal') {
     return mint(resourceSignal, {
       ...common,
-      id: `${resource.id}:signal:${effect.id}`,
+      id: requestId({ kind: 'signal', resource: resource.id, signal: effect.id }),
       data: { ...data, signal: effect.signal, ...(effect.asked && { asked: effect.asked }) },
     });
   }
   if (effect.kind === 'cancel') {
-    return mint(resourceCancel, { ...common, id: `${resource.id}:${effect.fence}:cancel`, data });
+    return mint(resourceCancel, { ...common, id: requestId(effect), data });
   }
   if (!request || request.fence !== effect.fence) return undefined;
-  const id = `${resource.id}:${effect.fence}`;
+  const id = requestId(effect);
   const nested = nestedPart(parameters);
   const full: ResourceRequest = {
     ...data,

@@ -3,12 +3,11 @@
  * every second, until a provider is announced and gets the request, or until `routeMs` are over and the request fails.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { timerFired } from '@anneal/contracts/calls/scheduling.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Input } from '@anneal/convergence/protocol.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { Timer } from '@anneal/store/timers.ts';
-import type { z } from 'zod';
+import { firedTimer, stackTimers, timerOfStack } from '../documents/stack-timers.ts';
 import type { ProviderDirectory } from '../providers.ts';
 
 export interface StackRoute {
@@ -21,17 +20,16 @@ export interface StackRoute {
 const retryMs = 1000;
 
 /** The timer that looks again. One per resource: a newer request moves it. */
-export const routeTimer = (stack: StackDocument, { resource, fence }: StackRoute, now: number): Timer => ({
-  id: `${stack.id}:route:${resource}`,
-  dueAt: now + retryMs,
-  data: { stack_id: stack.id, timer: `route:${resource}:${fence}`, traversal: stack.traversal },
-});
+export const routeTimer = (stack: StackDocument, { resource, fence }: StackRoute, now: number): Timer =>
+  stackTimers.at(
+    timerOfStack({ stack_id: stack.id, traversal: stack.traversal }, { kind: 'route', resource, fence }),
+    now + retryMs,
+  );
 
 /** The request of such a timer that has fired. Undefined for any other message. */
 export function routeOf(message: Envelope): StackRoute | undefined {
-  if (message.type !== timerFired.type) return undefined;
-  const [what, resource = '', fence] = (message.data as z.infer<typeof timerFired.data>).timer.split(':');
-  return what === 'route' ? { resource, fence: Number(fence) } : undefined;
+  const timer = firedTimer(message);
+  return timer?.kind === 'route' ? { resource: timer.resource, fence: timer.fence } : undefined;
 }
 
 /**

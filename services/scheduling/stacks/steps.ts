@@ -46,7 +46,7 @@ import { recheck, routeOf, type StackRoute } from './routing.ts';
 import { isAnsweredByGroup, toInput, type Arrival, type ToInput } from './arrival.ts';
 import { stackView } from '../views.ts';
 import { answerOfAct, answerSignal } from '../groups/answers.ts';
-import { isGroupMessage } from '../nested/adjust.ts';
+import { isGroupMessage } from '../nested/group-message.ts';
 import type { StepMoment } from '../at-once/at-once.ts';
 
 export interface StackStepOptions extends LoadOptions {

@@ -72,7 +72,7 @@ export class LoadedExecutions {
     const { collections, definitions, shard } = this.#options;
     // The journal is read first: a step that another process makes after that refuses the next record (J1).
     let journal = await collections.journal.get(id);
-    if (journal?.open && journal.record && 'kind' in journal.record) {
+    if (journal?.open && journal.record?.kind === 'execution') {
       await performExecution(this.#options, { record: journal.record, shard });
       journal = await closeRecord(collections.journal, journal);
       if (!journal) throw new AnnealError('Unavailable', `Another writer changes execution ${id}.`);

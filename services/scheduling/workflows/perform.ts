@@ -15,6 +15,7 @@ import type { BulkOperation, Document, Draft } from '@anneal/store/port.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
 import type { SchedulingCollections } from '../collections.ts';
 import type { ExecutionRecord } from '../documents/journal.ts';
+import { dueOf, stackTimers, timerOfStack, type NamedTimer } from '../documents/stack-timers.ts';
 import { causeEnvelope } from '../stacks/perform.ts';
 import type { ProviderDirectory } from '../providers.ts';
 import type { Shards } from '../shard-map/shards.ts';
@@ -47,7 +48,7 @@ export async function performExecution(
 async function sendEffects(shared: ExecutionPerforming, record: ExecutionRecord, shard: number): Promise<void> {
   const { context, timers } = shared;
   const { execution } = record;
-  const timerId = (timer: string): string => `${execution.id}:${timer}`;
+  const timerOf = (named: NamedTimer) => timerOfStack({ stack_id: execution.id, traversal: '' }, dueOf(named));
   const sets: Timer[] = [];
   const cancels: string[] = [];
   const byQueue = new Map<string, Envelope[]>();
@@ -55,10 +56,8 @@ async function sendEffects(shared: ExecutionPerforming, record: ExecutionRecord,
     byQueue.set(queue, [...(byQueue.get(queue) ?? []), message]);
   };
   for (const effect of record.effects) {
-    if (effect.kind === 'timer') {
-      const data = { stack_id: execution.id, timer: effect.timer, traversal: '' };
-      sets.push({ id: timerId(effect.timer), dueAt: Date.parse(effect.at), data });
-    } else if (effect.kind === 'cancel timer') cancels.push(timerId(effect.timer));
+    if (effect.kind === 'timer') sets.push(stackTimers.at(timerOf(effect), Date.parse(effect.at)));
+    else if (effect.kind === 'cancel timer') cancels.push(stackTimers.idOf(timerOf(effect)));
     else {
       const sent = await messageOf(shared, { record, effect, replyto: shardQueue(shard) });
       put(sent.queue, sent.message);

@@ -26,7 +26,8 @@ import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { z } from 'zod';
 import type { Arrival } from '../stacks/arrival.ts';
 import type { Died } from '../stacks/death.ts';
-import { appendRecord, closeRecord, type ExecutionRecord } from '../documents/journal.ts';
+import { appendRecord, closeRecord, recorded, type ExecutionRecord } from '../documents/journal.ts';
+import { firedTimer, isTaskTimer } from '../documents/stack-timers.ts';
 import { beginsExecution, firstDocument, type ExecutionIntake } from './intake.ts';
 import { LoadedExecutions, workflowState, type ExecutionLoading, type LoadedExecution } from './loaded-executions.ts';
 import { performExecution } from './perform.ts';
@@ -134,7 +135,7 @@ export class ExecutionSteps {
       tasks: [...changes.tasks.values()],
       pages: changes.pages,
       events: changes.events,
-      effects: changes.effects,
+      effects: changes.effects.map(recorded),
     };
     const appended = await appendRecord(collections.journal, loaded.journal, { stackId: id, shard, record });
     if (!appended) throw new AnnealError('Unavailable', `Another writer changed execution ${id}; reading it again.`);
@@ -215,8 +216,10 @@ function inputOf(arrival: Arrival, { execution }: WorkflowState): ExecutionInput
       const { action, project } = message.data as z.infer<typeof executionAct.data>;
       return project === execution.project && action.kind !== 'delete' ? [{ kind: 'act', id, act: action }] : [];
     }
-    case timerFired.type:
-      return [{ kind: 'timer', id, timer: (message.data as z.infer<typeof timerFired.data>).timer }];
+    case timerFired.type: {
+      const timer = firedTimer(message);
+      return timer && isTaskTimer(timer) ? [{ kind: 'timer', id, timer }] : [];
+    }
     case resourceResponse.type: {
       const end = endOf(message.data as ResourceResponse);
       return end ? [{ kind: 'end', id, end }] : [];

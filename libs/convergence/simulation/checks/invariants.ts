@@ -94,7 +94,7 @@ function checkRequest(
         (input.kind === 'response' &&
           input.response.resource_id === resource.id &&
           input.response.fence === last.fence) ||
-        (input.kind === 'timer' && /^(grace|deadline|retry)/.test(input.timer)),
+        (input.kind === 'timer' && ['grace', 'deadline', 'retry'].includes(input.timer.kind)),
     );
     const yields = isNested(resource) || resource.type === 'Latest';
     const overtaken = yields && last.traversal !== state.stack.traversal;

@@ -2,6 +2,7 @@
  * Checks that the record of a step is consistent: documents with their versions, events with the documents, effects
  * with the requests, and the indexes with a freshly loaded state.
  */
+import type { StackTimer } from '@anneal/contracts/stack-timer.ts';
 import type { EventRecord, Outcome } from '../../protocol.ts';
 import type { ResourceDocument, StackDocument } from '../../documents.ts';
 import type { State } from '../../state.ts';
@@ -58,11 +59,12 @@ function checkSent(resource: ResourceDocument, before: ResourceDocument | undefi
   const { id, request } = resource;
   if (!request || (before?.request?.fence === request.fence && before.request.not_before === request.not_before))
     return;
-  const timer = `retry:${id}:${request.fence}`;
+  const isRetry = (timer: StackTimer): boolean =>
+    timer.kind === 'retry' && timer.resource === id && timer.fence === request.fence;
   const sent = changes.effects.some((effect) =>
     request.not_before === null
       ? effect.kind === 'request' && effect.resource === id && effect.fence === request.fence
-      : effect.kind === 'timer' && effect.timer === timer && effect.at === request.not_before,
+      : effect.kind === 'timer' && isRetry(effect.timer) && effect.at === request.not_before,
   );
   must(sent, `${id} waits for the response to ${request.action}, which is not sent`);
 }

@@ -1,5 +1,6 @@
 /** Scripted scenarios: situations that random runs meet by chance, with the exact requests that must follow. */
 import type { Plan } from '@anneal/contracts/plan.ts';
+import type { EngineTimer } from '@anneal/contracts/stack-timer.ts';
 import type { Input } from '../../protocol.ts';
 import type { Target } from '../../documents.ts';
 import { must } from '../checks/ledger.ts';
@@ -272,7 +273,7 @@ const word = (action: Extract<Input, { kind: 'resource' }>['action']): Input => 
   resource: 'a',
   action,
 });
-const timer = (name: string): Input => ({ kind: 'timer', id: name, timer: name, traversal: 'an older one' });
+const late = (timer: EngineTimer): Input => ({ kind: 'timer', id: timer.kind, timer, traversal: 'an older one' });
 const lateInputs: readonly Input[] = [
   { kind: 'create', id: 'create', plan: simulatedPlan(chain) },
   { kind: 'delete', id: 'abandon', abandon: true },
@@ -288,7 +289,9 @@ const lateInputs: readonly Input[] = [
   word({ kind: 'clear hook', hook: 'pre-create' }),
   word({ kind: 'heartbeat', hook: 'launching', token: 'old' }),
   word({ kind: 'complete hook', hook: 'launching', token: 'old', result: 'abandon' }),
-  ...['deadline', 'grace', 'batch', 'retry:none:1', 'hook:none:old'].map(timer),
+  ...(['deadline', 'grace', 'batch'] as const).map((kind) => late({ kind })),
+  late({ kind: 'retry', resource: 'none', fence: 1 }),
+  late({ kind: 'hook', resource: 'none', token: 'old' }),
 ];
 
 /** Runs all scenarios, one after the other. Returns the exercised pairs. @throws Error that names the scenario. */

@@ -1,6 +1,8 @@
 /** Actions of the durable timers of this service. */
-import { isObject, type Json } from '@anneal/contracts/json.ts';
+import { isObject } from '@anneal/contracts/json.ts';
+import { readTimer } from '@anneal/runtime/time/timer-codec.ts';
 import type { Timer } from '@anneal/store/timers.ts';
+import { z } from 'zod';
 import { endGrant } from '../../hosts/grant.ts';
 import { sweepDeparted } from '../../hosts/host.ts';
 import type { HostMessageContext } from '../answers/message.ts';
@@ -17,34 +19,36 @@ const sweepEveryMs = 30_000;
 const rememberRemovedMs = 24 * 3_600_000;
 export const sweepTimer = 'sweep';
 
-const textOf = (data: Json, key: string): string => {
-  const value = isObject(data) ? data[key] : undefined;
-  return typeof value === 'string' ? value : '';
-};
+/** The kind of a timer is the first part of its id. Its data has the rest. */
+const timerSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('runs'), host: z.string(), process: z.string() }),
+  /** The limit of one run, which an older version set. */
+  z.object({ kind: z.literal('deadline'), run: z.string() }),
+  /** An older version set it. The search for silent hosts replaces it. */
+  z.object({ kind: z.literal('silence') }),
+  z.object({ kind: z.literal('revoke'), host: z.string(), issued: z.string() }),
+  z.object({ kind: z.literal('claim'), host: z.string() }),
+  z.object({ kind: z.literal(sweepTimer) }),
+]);
 
 export type DueContext = HostMessageContext & StoredOutputContext & Pick<NewRunContext, 'runKeepMs'>;
 
-export async function fire(context: DueContext, timer: Timer): Promise<void> {
-  const [kind] = timer.id.split(':');
-  switch (kind) {
+/** @throws AnnealError Defect for a timer of an unknown kind */
+export async function fire(context: DueContext, { id, data }: Timer): Promise<void> {
+  const timer = readTimer(timerSchema, id, { ...(isObject(data) && data), kind: id.split(':')[0] });
+  switch (timer.kind) {
     case 'runs':
-      return lookAtRuns(context, { host: textOf(timer.data, 'host'), process: textOf(timer.data, 'process') });
+      return lookAtRuns(context, timer);
     case 'deadline':
-      return lookAtRun(context, textOf(timer.data, 'run'));
+      return lookAtRun(context, timer.run);
     case 'silence':
-      // Set by an older version. The search for silent hosts replaces it.
       return;
     case 'revoke':
-      return endGrant(context, { host: textOf(timer.data, 'host'), issued: textOf(timer.data, 'issued') });
+      return endGrant(context, timer);
     case 'claim':
-      return checkClaim(context, textOf(timer.data, 'host'));
-    case sweepTimer:
+      return checkClaim(context, timer.host);
+    case 'sweep':
       return sweep(context);
-    default:
-      context.service.log.error(
-        { timer: timer.id },
-        'timer of an unknown kind dropped; a newer version may have set it',
-      );
   }
 }
 

@@ -20,6 +20,7 @@ import { identityChange } from '../../documents/faults.ts';
 import { lateFailure, move, renewedWork, type Budgets, type MoveContext } from './moves.ts';
 import type { NodeRecords } from '../../documents/records.ts';
 import { failedStates, stepAfter, type Verb } from '../../documents/states.ts';
+import { provisioningTimers } from '../../documents/timers.ts';
 import { TaskLane } from './lane.ts';
 import { isHopeless, type createSteps } from './steps.ts';
 import type { StepOutcome, Settled } from './step-outcome.ts';
@@ -34,7 +35,7 @@ export interface NodeDriverOptions {
   readonly budgets: Budgets;
 }
 
-export const timerOfNode = (id: string): string => `node:${id}`;
+const timerOf = (node: string) => ({ kind: 'node', node }) as const;
 /** Longer than the longest step, which takes a few turns at the controller. */
 const watchMs = 150_000;
 /** D6. The places in each lane, and after how long a step gives its place away. */
@@ -104,7 +105,7 @@ export class NodeDriver {
     const { records, steps } = this.#options;
     const node = await records.get(id);
     if (!node?.work) {
-      if (watch.isSet) await this.#options.timers().cancel([timerOfNode(id)]);
+      if (watch.isSet) await this.#options.timers().cancel([provisioningTimers.idOf(timerOf(id))]);
       return false;
     }
     const { work } = node;
@@ -228,7 +229,7 @@ export class NodeDriver {
   }
 
   #setTimer(id: string, dueAt: number): Promise<void> {
-    return this.#options.timers().set([{ id: timerOfNode(id), dueAt, data: { node: id } }]);
+    return this.#options.timers().set([provisioningTimers.at(timerOf(id), dueAt)]);
   }
 }
 

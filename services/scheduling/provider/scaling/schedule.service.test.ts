@@ -6,6 +6,7 @@ import type { StackDocument } from '@anneal/convergence/documents.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import type { Timer } from '@anneal/store/timers.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { waitTimers } from '../../documents/wait-timers.ts';
 import { Schedules } from './schedule.ts';
 
 let context: TestContext;
@@ -45,6 +46,11 @@ const request = (properties: ResourceRequest['properties']): Envelope<ResourceRe
       attributes: {},
     },
   });
+const fire = (stored: Timer): Promise<void> => {
+  const timer = waitTimers.read(stored);
+  if (timer.kind !== 'schedule') throw new Error(`a timer of a schedule was read as ${timer.kind}`);
+  return schedules.fire(timer, stored.dueAt);
+};
 const given = { group: 'g', cron: '0 22 * * *', time_zone: 'Europe/Berlin', size: 2 };
 
 it('asks its group for the size at each time, once for a time that has passed, until it is deleted', async () => {
@@ -53,7 +59,7 @@ it('asks its group for the size at each time, once for a time that has passed, u
   expect(timer?.dueAt).toBeGreaterThan(Date.now());
   // It was due three days ago: no replica ran.
   const late = { id: timer?.id ?? '', data: timer?.data ?? null, dueAt: (timer?.dueAt ?? 0) - 3 * 86_400_000 };
-  await schedules.fire(late);
+  await fire(late);
   const first = await eventually(() => received[0]);
   expect(groupAdjust.data.parse(first.data)).toMatchObject({
     stack_id: 'g',
@@ -65,7 +71,7 @@ it('asks its group for the size at each time, once for a time that has passed, u
   });
   expect(timers.get(late.id)?.dueAt).toBe(timer?.dueAt);
   // The process died after the send: the timer fires again, and the group recognizes the request by its id.
-  await schedules.fire(late);
+  await fire(late);
   const second = await eventually(() => received[1]);
   expect(second.id).toBe(first.id);
   const { data, ...envelope } = request(given);
@@ -78,7 +84,7 @@ it('never reaches a group of another project, and sets its next time all the sam
   const [timer] = [...timers.values()];
   if (!timer) throw new Error('no timer was set');
   timers.clear();
-  await schedules.fire(timer);
+  await fire(timer);
   expect(timers.size).toBe(1);
   expect(received).toEqual([]);
 });

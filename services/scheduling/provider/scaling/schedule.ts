@@ -13,22 +13,8 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { nextCronTime, parseCron } from '@anneal/runtime/time/cron.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Collection } from '@anneal/store/port.ts';
-import type { Timer, Timers } from '@anneal/store/timers.ts';
-
-/** The data of a timer: everything that its firing needs. */
-interface Scheduled {
-  readonly schedule: string;
-  readonly name: string;
-  readonly project: string;
-  readonly group: string;
-  readonly cron: string;
-  readonly time_zone: string;
-  readonly size: number;
-}
-
-export const isScheduled = ({ data }: Timer): boolean => typeof (data as Partial<Scheduled>).schedule === 'string';
-
-const timerId = (resource: string): string => `schedule:${resource}`;
+import type { Timers } from '@anneal/store/timers.ts';
+import { scheduleTimerId, waitTimers, type ScheduleTimer } from '../../documents/wait-timers.ts';
 
 export class Schedules {
   readonly #context: ServiceContext;
@@ -49,22 +35,23 @@ export class Schedules {
   async take(action: ResourceAction, { data, project = '' }: Envelope<ResourceRequest>): Promise<Result> {
     const { id, name } = data.resource;
     if (action === 'delete') {
-      await this.#timers().cancel([timerId(id)]);
+      await this.#timers().cancel([scheduleTimerId(id)]);
       return { kind: 'complete' };
     }
     if (action !== 'create' && action !== 'update') return { kind: 'complete' };
     const { group, cron, time_zone, size } = openProperties(this.#context.secrets, data.properties);
-    const scheduled: Scheduled = {
+    const timer: ScheduleTimer = {
+      kind: 'schedule',
       schedule: id,
       name,
       project,
       group: typeof group === 'string' ? group : '',
-      cron: typeof cron === 'string' ? cron : '',
+      pattern: typeof cron === 'string' ? cron : '',
       time_zone: typeof time_zone === 'string' && time_zone !== '' ? time_zone : 'UTC',
       size: Number(size),
     };
     try {
-      await this.#set(scheduled);
+      await this.#set(timer);
       return { kind: 'complete', physical_id: id };
     } catch (error) {
       if (!(error instanceof AnnealError) || error.kind !== 'final') throw error;
@@ -73,10 +60,9 @@ export class Schedules {
   }
 
   /** Asks the group for the size, and sets the timer for the next time. */
-  async fire({ data, dueAt }: Timer): Promise<void> {
+  async fire(timer: ScheduleTimer, dueAt: number): Promise<void> {
     const { bus, log, mint } = this.#context;
-    const scheduled = data as unknown as Scheduled;
-    const { schedule: id, name, project, group, cron, time_zone, size } = scheduled;
+    const { schedule: id, name, project, group, pattern, time_zone, size } = timer;
     const adjustment = mint(groupAdjust, {
       id: `${id}:${dueAt}:schedule`,
       subject: group,
@@ -91,7 +77,7 @@ export class Schedules {
         reason: 'schedule',
         occasion: {
           actor: { kind: 'schedule', id, name },
-          cause: { kind: 'schedule', id: null, reason: `${cron} ${time_zone}` },
+          cause: { kind: 'schedule', id: null, reason: `${pattern} ${time_zone}` },
         },
       },
     });
@@ -99,17 +85,17 @@ export class Schedules {
     const isOwn = (await this.#stacks.get(group))?.project === project;
     if (isOwn) await bus.send({ queue: requestsQueue('scheduling'), messages: [adjustment] });
     else log.warn({ schedule: id, group }, 'schedule fired, but its group does not exist; the next time is set');
-    await this.#set(scheduled);
+    await this.#set(timer);
   }
 
-  async #set(scheduled: Scheduled): Promise<void> {
-    const { schedule, name, cron, time_zone: zone } = scheduled;
-    const parsed = parseCron(cron);
+  async #set(timer: ScheduleTimer): Promise<void> {
+    const { name, pattern, time_zone: zone } = timer;
+    const parsed = parseCron(pattern);
     const dueAt = parsed && nextCronTime(parsed, zone, this.#context.now().getTime());
     if (dueAt === undefined) {
-      const message = `The schedule ${name} cannot fire: "${cron}" has no time in the next ten years, or is not supported.`;
+      const message = `The schedule ${name} cannot fire: "${pattern}" has no time in the next ten years, or is not supported.`;
       throw new AnnealError('InvalidRequest', message);
     }
-    await this.#timers().set([{ id: timerId(schedule), dueAt, data: { ...scheduled } }]);
+    await this.#timers().set([waitTimers.at(timer, dueAt)]);
   }
 }

@@ -1,5 +1,6 @@
 /** Runs executions of a workflow in virtual time: actions end when a test lets them, timers fire in their order. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { stackTimerName, type TaskTimer } from '@anneal/contracts/stack-timer.ts';
 import type { ExecutionDocument, TaskDocument } from '@anneal/convergence/workflow/documents.ts';
 import { newExecution } from '@anneal/convergence/workflow/documents.ts';
 import type {
@@ -33,7 +34,7 @@ export class ExecutionDriver {
   readonly stopped: string[] = [];
   /** Actions that have not ended. */
   readonly open = new Map<string, Called>();
-  readonly timers = new Map<string, number>();
+  readonly timers = new Map<string, { timer: TaskTimer; at: number }>();
   steps = 0;
   /** Bytes of the tasks and pages that each step wrote. */
   readonly written: number[] = [];
@@ -125,10 +126,10 @@ export class ExecutionDriver {
         this.open.delete(effect.id);
         return;
       case 'timer':
-        this.timers.set(effect.timer, Date.parse(effect.at));
+        this.timers.set(stackTimerName(effect.timer), { timer: effect.timer, at: Date.parse(effect.at) });
         return;
       case 'cancel timer':
-        this.timers.delete(effect.timer);
+        this.timers.delete(stackTimerName(effect.timer));
         return;
       case 'answer':
         this.answers.push(effect);
@@ -166,10 +167,10 @@ export class ExecutionDriver {
 
   /** Lets time pass until the next timer, which fires. False when there is none. */
   fire(): boolean {
-    const [next] = [...this.timers].sort(([, a], [, b]) => a - b);
+    const [next] = [...this.timers.values()].sort((a, b) => a.at - b.at);
     if (!next) return false;
-    const [timer, at] = next;
-    this.timers.delete(timer);
+    const { timer, at } = next;
+    this.timers.delete(stackTimerName(timer));
     this.time = Math.max(this.time, (at - Date.UTC(2026, 0, 1)) / 1000);
     this.step({ kind: 'timer', id: this.#id(), timer });
     return true;

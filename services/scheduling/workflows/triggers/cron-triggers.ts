@@ -16,19 +16,17 @@ import { redaction } from '@anneal/runtime/secrets/redact.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { change, changeOrInsert } from '@anneal/store/change.ts';
 import type { Collection } from '@anneal/store/port.ts';
-import type { Timer, Timers } from '@anneal/store/timers.ts';
+import type { Timers } from '@anneal/store/timers.ts';
 import type { WorkflowDefinitions } from '../definitions.ts';
 import { firstPlan, planAfter, textOfTime, timeOfText, type CronWish } from './cron-times.ts';
+import { waitTimers } from '../../documents/wait-timers.ts';
 import type { CronDocument } from '../../documents/workflows.ts';
 import { reportTriggered, startTriggered, type TriggerParts } from './start.ts';
 
 type NewCron = CronWish &
   Pick<CronDocument, 'id' | 'project' | 'owner' | 'stack' | 'workflow' | 'input' | 'params' | 'request'>;
 
-const timerId = (id: string): string => `cron:${id}`;
-
-/** True for a timer of these triggers. */
-export const isCronTimer = ({ data }: Timer): boolean => isObject(data) && typeof data['cron'] === 'string';
+const timerOf = (cron: string) => ({ kind: 'cron', cron }) as const;
 
 /** Cron triggers of one project; a project with more is refused. */
 const mostTriggers = 1000;
@@ -123,7 +121,7 @@ export class CronTriggers {
   }
 
   async #wait({ id, next }: CronDocument): Promise<void> {
-    if (next !== null) await this.#timers().set([{ id: timerId(id), dueAt: Date.parse(next), data: { cron: id } }]);
+    if (next !== null) await this.#timers().set([waitTimers.at(timerOf(id), Date.parse(next))]);
   }
 
   async list(project: string): Promise<CronTriggerView[]> {
@@ -154,12 +152,11 @@ export class CronTriggers {
 
   async #remove(id: string): Promise<void> {
     await this.#crons.remove(id);
-    await this.#timers().cancel([timerId(id)]);
+    await this.#timers().cancel([waitTimers.idOf(timerOf(id))]);
   }
 
   /** Starts the workflow of a trigger, and sets its next time. A timer of an earlier time starts nothing. */
-  async fire({ data, dueAt }: Timer): Promise<void> {
-    const { cron: id } = data as { cron: string };
+  async fire(id: string, dueAt: number): Promise<void> {
     const found = await this.#crons.get(id);
     if (!found) return;
     if (found.next === null || Date.parse(found.next) !== dueAt) {
