@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { render, type RenderParameters } from '../render.ts';
-import { knownTypes } from '../types/known.ts';
+import { knownTypes } from '../known.ts';
 
 const answer = (template: string, more: Partial<RenderParameters> = {}) =>
   render({ template, stackName: 's', stackId: '', projectId: 'p', types: knownTypes, ...more });

@@ -11,7 +11,7 @@ import { compile } from '../compile.ts';
 import type { CompileParameters } from '../tree/compile-parameters.ts';
 import { examine } from '../tooling/inspect.ts';
 import { render } from '../render.ts';
-import { knownTypes } from '../types/known.ts';
+import { knownTypes } from '../known.ts';
 import { validate } from '../validate.ts';
 
 const root = join(import.meta.dirname, '../../..');

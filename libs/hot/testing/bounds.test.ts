@@ -4,7 +4,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { describe, expect, it } from 'vitest';
 import { evaluate, type Unknown } from '../evaluate.ts';
 import { Pattern } from '@anneal/python/pattern/pattern.ts';
-import { knownTypes } from '../types/known.ts';
+import { knownTypes } from '../known.ts';
 import { compiled, mistakesOf } from './types-and-compile.ts';
 import { EvaluationWork } from '../evaluate/work.ts';
 import { defaultEvaluation } from '../limits.ts';

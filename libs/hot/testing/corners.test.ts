@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseJsonText } from '@anneal/python/yaml/json-text.ts';
 import { render, type RenderParameters } from '../render.ts';
-import { knownTypes } from '../types/known.ts';
+import { knownTypes } from '../known.ts';
 import { mistakesOf } from './types-and-compile.ts';
 
 const mistake = Symbol('mistake');

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { compile } from '../compile.ts';
-import { knownTypes } from '../types/known.ts';
+import { knownTypes } from '../known.ts';
 
 it.each(['resources', 'parameters', 'outputs'])(
   'parse refuses a name in %s that cannot be represented in JSON',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { functionRows } from '../functions/reference.ts';
 import { templateSchema } from './template-schema.ts';
-import { knownTypes } from '../types/known.ts';
+import { knownTypes } from '../known.ts';
 
 const schema = templateSchema(knownTypes);
 const definitions = schema['$defs'] as Record<string, JsonObject>;

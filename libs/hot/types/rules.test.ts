@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { render } from '../render.ts';
-import { knownTypes } from './known.ts';
+import { knownTypes } from '../known.ts';
 
 const messages = (type: string, properties: string): string[] => {
   const template = `heat_template_version: rocky\nresources:\n  r: {type: '${type}', properties: ${properties}}\n`;

@@ -1,6 +1,6 @@
 import { resourceTypeSchema, type ResourceType } from '@anneal/contracts/resource-type.ts';
 import { describe, expect, it } from 'vitest';
-import { knownTypes } from './known.ts';
+import { knownTypes } from '../known.ts';
 import { provisioningTypes } from './provisioning.ts';
 import { builtInTypes } from '../served.ts';
 

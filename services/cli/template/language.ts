@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type FunctionRow, functionRows } from '@anneal/hot/functions/reference.ts';
 import { nearestName } from '@anneal/hot/mistakes.ts';
 import { templateSchema } from '@anneal/hot/tooling/template-schema.ts';
-import { knownTypes } from '@anneal/hot/types/known.ts';
+import { knownTypes } from '@anneal/hot/known.ts';
 import { aliases, otherChanges, type Version, versions } from '@anneal/hot/syntax/version.ts';
 import { yaqlRows } from '@anneal/hot/yaql/library/library.ts';
 import { stringify } from 'yaml';

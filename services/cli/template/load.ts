@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { parseJsonText } from '@anneal/python/yaml/json-text.ts';
 import type { RenderParameters } from '@anneal/hot/render.ts';
-import { knownTypes } from '@anneal/hot/types/known.ts';
+import { knownTypes } from '@anneal/hot/known.ts';
 import { readText } from '../options/files.ts';
 import type { CliContext } from '../context.ts';
 import { readBundle, readPairs, type LargestRequest } from '../options/options.ts';

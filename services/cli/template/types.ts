@@ -3,7 +3,7 @@ import type { TypeCalls, TypeDescription, TypeRow } from '@anneal/client/types.t
 import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { nearestName } from '@anneal/hot/mistakes.ts';
-import { knownTypes } from '@anneal/hot/types/known.ts';
+import { knownTypes } from '@anneal/hot/known.ts';
 import { builtInTypes } from '@anneal/hot/served.ts';
 import type { CliContext } from '../context.ts';
 import { ifReachable } from './reachable.ts';

@@ -3,7 +3,7 @@ import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import { defaultEvaluation } from '@anneal/hot/limits.ts';
-import { knownTypes } from '@anneal/hot/types/known.ts';
+import { knownTypes } from '@anneal/hot/known.ts';
 import { createSecrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readsKey } from './reads.ts';
 import { callOf, literal, planWith, resource } from '../testing/running-service.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import { knownTypes } from '@anneal/hot/types/known.ts';
+import { knownTypes } from '@anneal/hot/known.ts';
 import { createSecrets } from '@anneal/runtime/secrets/secrets.ts';
 import { createEvaluation } from './evaluation.ts';
 import { defaultEvaluation } from '@anneal/hot/limits.ts';
