@@ -28,7 +28,7 @@ export const notificationService = defineService({
     const dispatch = await openDispatch(context, settings, { subscriptions, deliveries, attempts });
     const quotas = await openNotificationQuotas(context, settings);
     const requests = new SubscriptionRequests({ context, settings, quotas, subscriptions, deliveries, dispatch });
-    const measuring = await openMeasuring(context, settings, quotas);
+    const measuring = await openMeasuring(context, settings, { quotas, attempts });
     const consumer = await bus.consume(
       requestsQueue('notification'),
       routeMessages([

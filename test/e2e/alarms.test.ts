@@ -94,7 +94,7 @@ describe('an alarm on the measurements of hosts', () => {
 
     const { stdout } = await server.anneal('alarm', 'history', 'idle', '-o', 'json');
     const kinds = (JSON.parse(stdout) as { kind: string }[]).map(({ kind }) => kind);
-    expect(new Set(kinds)).toEqual(new Set(['action', 'state transition']));
+    expect(kinds).toEqual(expect.arrayContaining(['action', 'state transition']));
     const changes: AnnealEvent[] = await server.client.events.list({ types: ['alarm.changed'], limit: 100 });
     const versions = changes.map(({ subject, data }) => `${subject} ${(data as { version: number }).version}`);
     expect(new Set(versions).size).toBe(versions.length);

@@ -18,7 +18,7 @@ export const serviceMetrics = {
   },
   delivery: {
     name: 'anneal_event_delivery_seconds',
-    help: 'Duration of requests that deliver events to subscriptions, by the scheme of the address and outcome (accepted, refused, away).',
+    help: 'Duration of requests that deliver events to subscriptions and actions of alarms, by the scheme of the address (`signal` for a resource) and outcome (accepted, refused, away).',
     labelNames: ['scheme', 'outcome'],
     buckets: [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60],
   },
@@ -111,7 +111,7 @@ export function httpMetrics(metrics: Registry) {
 /** The scheme of an address, for a label. */
 export const schemeOf = (url: string): string => /^[a-z]+/.exec(url)?.[0] ?? 'none';
 
-/** Returns the function that reports one request to the listener of a subscription. `status` is null when it is away. */
+/** Returns the function that reports one request to a listener. `status` is null when it is away. */
 export function deliveryMetrics(metrics: Registry) {
   const deliveries = histogramOf(metrics, serviceMetrics.delivery);
   return (attempt: { url: string; status: number | null; ms: number }): void => {

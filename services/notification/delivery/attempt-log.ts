@@ -1,14 +1,24 @@
 /**
- * The latest delivery attempts of a subscription: a ring of documents with some dozen attempts each, so that an attempt
- * costs no write of its own. A document that is written again replaces the oldest one.
+ * The latest delivery attempts of a subscription, or of the actions of an alarm: a ring of documents with some dozen
+ * attempts each, so that an attempt costs no write of its own. A document that is written again replaces the oldest one.
  */
-import type { attemptSchema } from '@anneal/contracts/calls/notification.ts';
+import type { attemptSchema, DeliveryView } from '@anneal/contracts/calls/notification.ts';
+import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { z } from 'zod';
 import type { BulkOperation, Collection, Document, Store } from '@anneal/store/port.ts';
+import type { DeliveryOutcome } from '../sinks/outcome.ts';
 
 export type Attempt = z.infer<typeof attemptSchema>;
 
+/** An attempt with its times, in milliseconds since the epoch. */
+export interface EndedAttempt {
+  readonly outcome: DeliveryOutcome;
+  readonly began: number;
+  readonly now: number;
+}
+
 export interface AttemptsDocument extends Document {
+  /** Or an alarm. */
   readonly subscription_id: string;
   /** Grows with each document of the subscription. */
   readonly number: number;
@@ -26,7 +36,28 @@ export const openAttempts = (store: Store): Promise<AttemptLog> =>
     indexes: [{ fields: ['subscription_id', 'number'] }],
   });
 
-/** The writer of one run of a courier. */
+/** An attempt as a delivery stores it. */
+export const storedAttempt = ({ outcome, began, now }: EndedAttempt): DeliveryView['attempts'][number] => ({
+  at: new Date(began).toISOString(),
+  status: outcome.status,
+  error: outcome.error,
+  ms: now - began,
+});
+
+/** An attempt as the log stores it: it names the first of its events. */
+export const loggedAttempt = (
+  { event, sequence, events }: { readonly event: Envelope; readonly sequence: number; readonly events: number },
+  ended: EndedAttempt,
+): Attempt => ({
+  ...storedAttempt(ended),
+  event_id: event.id,
+  event_type: event.type,
+  ...(event.subject !== undefined && { subject: event.subject }),
+  events,
+  sequence,
+});
+
+/** The writer of one run of a courier, or of the actions of one alarm that are due together. */
 export class AttemptRing {
   readonly #subscription: string;
   readonly #slots: number;

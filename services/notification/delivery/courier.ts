@@ -20,11 +20,12 @@ import { faultPoint } from '@anneal/runtime/fault.ts';
 import { change } from '@anneal/store/change.ts';
 import type { EventDocument, EventLog } from '../events/event-log.ts';
 import type { DroppedRun, SubscriptionDocument } from '../documents/subscription.ts';
+import { loggedAttempt } from './attempt-log.ts';
 import type { SubjectItem } from './lanes.ts';
 import { LogReader } from './log-reader.ts';
 import { reportDropped } from './notice.ts';
 import { AllowedPace } from './allowed-pace.ts';
-import { DeliveryProgress, loggedAttempt, mostInMemory } from './progress.ts';
+import { DeliveryProgress, mostInMemory } from './progress.ts';
 import { closedPhase, courierEnd, withReason, type CourierEnd, type EndReason, type RunPhase } from './run-phase.ts';
 import { ProgressSaver, type SaverOptions } from './saving.ts';
 import { openSigningKeys, validKeys, type SigningKey } from './signing-keys.ts';
@@ -319,8 +320,8 @@ export class Courier {
       this.#stir();
     }
     this.#activeAt = ended.now;
-    const logged = loggedAttempt(items, ended);
-    if (logged) open.saver.log(logged);
+    const [item] = items;
+    if (item) open.saver.log(loggedAttempt({ ...item, events: items.length }, ended));
     const why = open.progress.ended(items, ended);
     if (why) this.#endBecause(why);
     else if (outcome.error !== null) this.#stir();

@@ -3,6 +3,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { EventDocument } from '../events/event-log.ts';
 import { Courier, type CourierOptions } from './courier.ts';
 import { trim } from './deliveries.ts';
+import { sendOnce } from './send-once.ts';
 import type { DeliveryOutcome } from '../sinks/outcome.ts';
 import type { SubscriptionDocument } from '../documents/subscription.ts';
 import { signingKeys } from './signing-keys.ts';
@@ -46,15 +47,11 @@ export class Couriers {
 
   /** Sends one event to the listener, whatever the state of the subscription. */
   async test(subscription: SubscriptionDocument, event: Envelope): Promise<DeliveryOutcome> {
-    const { openSink, secrets, now } = this.#options;
-    const sink = openSink(subscription);
-    try {
-      const isBatch = (subscription.batch_size ?? 1) > 1;
-      const keys = signingKeys(subscription, { secrets, now: now() });
-      return await sink.send({ id: event.id, events: [event], textOf: this.#textOf, isBatch, keys });
-    } finally {
-      await sink.close();
-    }
+    const { openSink, secrets, now, stopping } = this.#options;
+    const isBatch = (subscription.batch_size ?? 1) > 1;
+    const keys = signingKeys(subscription, { secrets, now: now() });
+    const request = { id: event.id, events: [event], textOf: this.#textOf, isBatch, keys } as const;
+    return sendOnce(openSink(subscription), request, stopping);
   }
 
   /** Delivers until the subscription is idle. The handler of its timer. */

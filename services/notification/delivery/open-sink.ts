@@ -11,9 +11,9 @@ import { publicLookup } from '../sinks/public-address.ts';
 import { openConfigSink } from '../sinks/config-sink.ts';
 import { openMailSink, type MailServer } from '../sinks/mail.ts';
 import { openQueueSink } from '../sinks/queue-sink.ts';
-import { amqpHeaders, textHeaders } from '../sinks/rendering.ts';
+import { amqpHeaders, renderEvents, textHeaders } from '../sinks/rendering.ts';
 import { readSinkAddress, trustedPath, type SinkAddress } from '../sinks/sink-address.ts';
-import { awayBecause, type EventSink } from '../sinks/sink.ts';
+import { awayBecause, noSink, type EventSink, type SinkRequest } from '../sinks/sink.ts';
 import { openWebhook } from '../sinks/webhook.ts';
 
 export interface SinkOptions {
@@ -32,7 +32,7 @@ export interface SinkOptions {
 /** A sink with connections of its own, so that one listener cannot take those of another. */
 export function openSink(subscription: SubscriptionDocument, options: SinkOptions): EventSink {
   const { bus, mint, secrets, timeoutMs, allowPrivate, connections } = options;
-  const { url, project, credentials, format = 'cloudevents', mode = 'structured' } = subscription;
+  const { url, project, credentials, format = 'cloudevents' } = subscription;
   const trusted = subscription.queue && trustedPath(url);
   if (trusted !== undefined) return openTrusted(subscription, { ...options, path: trusted });
   let address: SinkAddress;
@@ -43,26 +43,27 @@ export function openSink(subscription: SubscriptionDocument, options: SinkOption
     });
   } catch (error) {
     // The operator has forbidden the address since the subscription was created.
-    return noSink(error);
+    return noSink(awayBecause(error));
   }
   const lookup = allowPrivate ? undefined : publicLookup;
+  const render = renderOf(subscription);
   switch (address.kind) {
     case 'webhook':
-      return openWebhook({ url, timeoutMs, lookup, connections, format, mode, options: subscription.queue?.options });
+      return openWebhook({ url, timeoutMs, lookup, connections, render });
     case 'mail':
-      if (!options.mailServer) return noSink(noMailServer());
+      if (!options.mailServer) return noSink(awayBecause(noMailServer()));
       return openMailSink({ server: options.mailServer, recipients: address.recipients, subscription });
     case 'config':
-      return openConfigSink({ bus, mint, project, subscription: subscription.id, place: address.place, timeoutMs });
+      return openConfigSink({ bus, mint, project, timeoutMs }, { subscription: subscription.id, place: address.place });
     case 'queue':
-      return openQueueSink({ bus, mint, project, queue: address.queue, ttl: address.ttl, format, timeoutMs });
+      return openQueueSink({ bus, mint, project, timeoutMs }, { ...address, format });
     case 'amqp': {
       const { broker, vhost, exchange, routingKey } = address;
       const sink = onDemand(async () => {
         const { openAmqpSink } = await import('@anneal/bus/sinks/amqp.ts');
         return openAmqpSink({ address: broker, timeoutMs, lookup, vhost, exchange, routingKey });
       });
-      return openBrokerSink(sink, { headersOf: amqpHeaders, format, mode });
+      return openBrokerSink(sink, { headersOf: amqpHeaders, render });
     }
     case 'nats': {
       const { broker, subject, confirmation } = address;
@@ -70,14 +71,14 @@ export function openSink(subscription: SubscriptionDocument, options: SinkOption
         const { openNatsSink } = await import('@anneal/bus/sinks/nats.ts');
         return openNatsSink({ address: broker, timeoutMs, lookup, subject, confirmation });
       });
-      return openBrokerSink(sink, { headersOf: textHeaders, format, mode });
+      return openBrokerSink(sink, { headersOf: textHeaders, render });
     }
   }
 }
 
 /** Posts to the own gateway with the trust of the user who subscribed. The token goes nowhere else. */
 function openTrusted(
-  { id, queue, format = 'zaqar', mode = 'structured' }: SubscriptionDocument,
+  { format = 'zaqar', ...subscription }: SubscriptionDocument,
   { secrets, gatewayUrl, timeoutMs, connections, path }: SinkOptions & { path: string },
 ): EventSink {
   return openWebhook({
@@ -85,10 +86,8 @@ function openTrusted(
     timeoutMs,
     lookup: undefined,
     connections,
-    format,
-    mode,
-    options: queue?.options,
-    headers: () => ({ 'x-auth-token': trustToken(secrets, trustOfSubscription(id), Date.now()) }),
+    render: renderOf({ ...subscription, format }),
+    headers: () => ({ 'x-auth-token': trustToken(secrets, trustOfSubscription(subscription.id), Date.now()) }),
   });
 }
 
@@ -101,10 +100,10 @@ function onDemand(open: () => Promise<BrokerSink>): BrokerSink {
   };
 }
 
-const noSink = (why: unknown): EventSink => ({
-  send: () => Promise.resolve(awayBecause(why)),
-  close: () => Promise.resolve(),
-});
+const renderOf =
+  ({ format = 'cloudevents', mode = 'structured', queue }: Pick<SubscriptionDocument, 'format' | 'mode' | 'queue'>) =>
+  (request: SinkRequest) =>
+    renderEvents(request, { format, mode, options: queue?.options });
 
 export const noMailServer = (): AnnealError =>
   new AnnealError(

@@ -4,15 +4,15 @@
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { SubscriptionDocument } from '../documents/subscription.ts';
-import type { Attempt } from './attempt-log.ts';
-import { maxStoredAttempts, type DeliveryDocument } from './deliveries.ts';
+import { storedAttempt, type EndedAttempt } from './attempt-log.ts';
+import { maxStoredAttempts } from './deliveries.ts';
 import type { Condensing } from '../documents/condense.ts';
 import { EventLanes, type SubjectItem } from './lanes.ts';
 import { afterFailure, type Outage } from '../documents/outage.ts';
 import type { AllowedPace } from './allowed-pace.ts';
 import type { EndReason } from './run-phase.ts';
-import { decide } from './schedule.ts';
-import { isAccepted, isRefused, isWide, type DeliveryOutcome } from '../sinks/outcome.ts';
+import { decide, type OnRefusal } from './schedule.ts';
+import { isAccepted, isWide, type DeliveryOutcome } from '../sinks/outcome.ts';
 
 export type ListenerHealth = Partial<Pick<SubscriptionDocument, 'last_success_at' | 'last_failure_at' | 'last_error'>>;
 
@@ -33,8 +33,7 @@ interface ProgressOptions {
   readonly outage: Outage | undefined;
   /** True when a notice of dropped events waits for the listener (P4). */
   readonly hasNotice: boolean;
-  /** `skip`: a refused event is given up at once. */
-  readonly onRefusal: 'block' | 'skip';
+  readonly onRefusal: OnRefusal;
   /** Absent: as fast as the listener answers. */
   readonly pace?: AllowedPace | undefined;
   /** Absent: every event is sent by itself, or in a batch. */
@@ -50,13 +49,6 @@ const collectMs = 1_000;
 
 /** The most events of the log in memory, and so in one window. */
 export const mostInMemory = 1_000;
-
-/** An attempt as the log of attempts and the deliveries store it. */
-export interface EndedAttempt {
-  readonly outcome: DeliveryOutcome;
-  readonly began: number;
-  readonly now: number;
-}
 
 export class DeliveryProgress {
   readonly lanes: EventLanes;
@@ -237,8 +229,8 @@ export class DeliveryProgress {
     const { retrySeconds, random, onRefusal } = this.#options;
     for (const item of items) item.tries += 1;
     const tries = Math.max(...items.map((item) => item.tries));
-    const decision = decide({ outcome, tries, retrySeconds, random: random() });
-    if (decision.kind === 'again' && !(onRefusal === 'skip' && isRefused(outcome.status))) {
+    const decision = decide({ outcome, tries, retrySeconds, random: random(), onRefusal });
+    if (decision.kind === 'again') {
       for (const item of items) this.#changed.add(item);
       this.lanes.putBack(items, now + Math.max(1, decision.inMs));
       return;
@@ -249,27 +241,4 @@ export class DeliveryProgress {
       this.lanes.giveUp(item);
     }
   }
-}
-
-/** An attempt as a delivery stores it. */
-export const storedAttempt = ({ outcome, began, now }: EndedAttempt): DeliveryDocument['attempts'][number] => ({
-  at: new Date(began).toISOString(),
-  status: outcome.status,
-  error: outcome.error,
-  ms: now - began,
-});
-
-/** An attempt as the log of attempts stores it. */
-export function loggedAttempt(items: readonly SubjectItem[], ended: EndedAttempt): Attempt | undefined {
-  const [first] = items;
-  if (!first) return undefined;
-  const { event, sequence } = first;
-  return {
-    ...storedAttempt(ended),
-    event_id: event.id,
-    event_type: event.type,
-    ...(event.subject !== undefined && { subject: event.subject }),
-    events: items.length,
-    sequence,
-  };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isPublic } from '@anneal/runtime/network/public-address.ts';
-import { decide } from './schedule.ts';
+import { decide, type OnRefusal } from './schedule.ts';
 import { retryAfterOf, type DeliveryOutcome } from '../sinks/outcome.ts';
 
 const retrySeconds = [5, 30, 120];
@@ -9,8 +9,8 @@ const outcome = (status: number | null, retryAfter: number | null = null): Deliv
   error: 'x',
   retryAfter,
 });
-const after = (given: DeliveryOutcome, tries: number, random = 0.5) =>
-  decide({ outcome: given, tries, retrySeconds, random });
+const after = (given: DeliveryOutcome, tries: number, random = 0.5, onRefusal: OnRefusal = 'block') =>
+  decide({ outcome: given, tries, retrySeconds, random, onRefusal });
 
 describe('the verdict after an attempt', () => {
   it('is delivered for any 2xx, and disables the subscription for 410', () => {
@@ -25,6 +25,11 @@ describe('the verdict after an attempt', () => {
       { kind: 'again', inMs: 120_000, wide: false },
       { kind: 'dead' },
     ]);
+  });
+
+  it('is dead at once when the listener refuses and refusals are skipped, not when it is away', () => {
+    const kinds = [400, 404, 408, 425, 429, 500, null].map((status) => after(outcome(status), 1, 0.5, 'skip').kind);
+    expect(kinds).toEqual(['dead', 'dead', 'again', 'again', 'again', 'again', 'again']);
   });
 
   it('varies each wait by at most a fifth', () => {

@@ -2,19 +2,21 @@
 import { measuringTypesFor } from '@anneal/hot/types/measuring.ts';
 import type { MessageRoute } from '@anneal/bus/consume/route.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
+import { deliveryMetrics } from '@anneal/runtime/observe/service-metrics.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
 import { readTimer } from '@anneal/runtime/time/timer-codec.ts';
 import { createTimers, type Timer, type Timers } from '@anneal/store/timers.ts';
 import { z } from 'zod';
 import type { AlarmDocument } from './alarms/alarm.ts';
-import { Alarms, type AlarmsOptions, type HistoryDocument } from './alarms/alarms.ts';
+import { Alarms, type AlarmsOptions } from './alarms/alarms.ts';
 import { alarmRoutes } from './alarms/calls.ts';
 import { isAlarmType } from './alarms/rules/definition.ts';
-import { openActionPoster } from './alarms/poster.ts';
+import { AlarmHistory, type HistoryDocument } from './alarms/history.ts';
 import { createInstantQuery } from './alarms/prometheus.ts';
 import { provideAlarm, type AlarmResourceContext } from './alarms/resource.ts';
 import { CredentialStore } from '../credentials/credentials.ts';
+import type { AttemptLog } from '../delivery/attempt-log.ts';
 import { isCredentialType, provideCredential } from '../credentials/resource.ts';
 import { metricRoutes } from './metrics/calls.ts';
 import { Measurements } from './metrics/measurements.ts';
@@ -26,7 +28,6 @@ import type { notificationSettings } from '../settings.ts';
 
 /** How often old measurements are removed. */
 const trimMs = 300_000;
-const actionConnections = 8;
 
 type NotificationSettings = SettingsOf<typeof notificationSettings>;
 
@@ -42,7 +43,7 @@ export interface Measuring {
 }
 
 const timerSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.enum(['alarm', 'action', 'resource']), of: z.string() }),
+  z.object({ kind: z.enum(['alarm', 'change', 'action', 'resource']), of: z.string() }),
   z.object({ kind: z.literal('trim') }),
 ]);
 
@@ -55,19 +56,18 @@ function timerOf(id: string): z.infer<typeof timerSchema> {
 export async function openMeasuring(
   context: ServiceContext,
   settings: NotificationSettings,
-  quotas: NotificationQuotas,
+  { quotas, attempts }: { quotas: NotificationQuotas; attempts: AttemptLog },
 ): Promise<Measuring> {
   const { log } = context;
   const now = (): number => context.now().getTime();
   const measurements = await openMeasurements(context, settings, quotas);
   const ask = createServiceQuestions(context);
   const places = new Places({ ask, now });
-  const poster = openActionPoster({ ...settings, connections: actionConnections });
   const admit = quotas.admissionsTo('credentials');
   const credentials = await CredentialStore.open({ context, ask, admit });
   let timers: Timers;
   const setTimers = (wanted: readonly Timer[]): Promise<void> => timers.set(wanted);
-  const alarms = await openAlarms({ context, settings, ask, poster, measurements, setTimers });
+  const alarms = await openAlarms({ context, settings, attempts, measurements, setTimers });
   const alarmContext: AlarmResourceContext = {
     alarms,
     secrets: context.secrets,
@@ -121,7 +121,6 @@ export async function openMeasuring(
       await resources.stop();
       await timers.stop();
       await measurements.settled();
-      await poster.close();
     },
   };
 }
@@ -133,6 +132,8 @@ const firing =
     switch (timer.kind) {
       case 'alarm':
         return parts.alarms.evaluate(timer.of, dueAt);
+      case 'change':
+        return parts.alarms.announce(timer.of);
       case 'action':
         return parts.alarms.act(timer.of);
       case 'resource':
@@ -168,37 +169,38 @@ const openMeasurements = (
   });
 
 async function openAlarms(
-  parts: Pick<AlarmsOptions, 'ask' | 'poster' | 'measurements' | 'setTimers'> & {
+  parts: Pick<AlarmsOptions, 'measurements' | 'setTimers'> & {
     context: ServiceContext;
     settings: NotificationSettings;
+    attempts: AttemptLog;
   },
 ): Promise<Alarms> {
-  const { context, settings, ask, poster, measurements, setTimers } = parts;
-  return new Alarms({
-    ...(await openAlarmCollections(context)),
-    service: context,
-    ask,
-    poster,
-    measurements,
-    instantQuery: createInstantQuery(settings.prometheusUrl),
-    setTimers,
-    now: () => context.now().getTime(),
-    allowPrivate: settings.allowPrivate,
-    intervalMs: settings.alarmSeconds * 1000,
-    retrySeconds: settings.retrySeconds,
-  });
-}
-
-async function openAlarmCollections({ store }: ServiceContext) {
-  const [alarms, history] = await Promise.all([
-    store.collection<AlarmDocument>({
+  const { context, settings, attempts, measurements, setTimers } = parts;
+  const [alarms, changes] = await Promise.all([
+    context.store.collection<AlarmDocument>({
       name: 'notification_alarms',
       indexes: [{ fields: ['project', 'created_at'] }, { fields: ['open'] }, { fields: ['kind'] }],
     }),
-    store.collection<HistoryDocument>({
+    context.store.collection<HistoryDocument>({
       name: 'notification_alarm_history',
       indexes: [{ fields: ['alarm', 'at'] }],
     }),
   ]);
-  return { alarms, history };
+  const { timeoutMs, allowPrivate, retrySeconds, prometheusUrl, alarmSeconds } = settings;
+  return new Alarms({
+    alarms,
+    history: new AlarmHistory(changes, attempts),
+    service: context,
+    measurements,
+    instantQuery: createInstantQuery(prometheusUrl),
+    setTimers,
+    observe: deliveryMetrics(context.metrics),
+    now: () => context.now().getTime(),
+    random: Math.random,
+    stopping: context.stopping,
+    timeoutMs,
+    allowPrivate,
+    retrySeconds,
+    intervalMs: alarmSeconds * 1000,
+  });
 }

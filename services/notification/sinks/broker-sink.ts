@@ -1,25 +1,23 @@
 /** An exchange or subject of a foreign broker, in the AMQP or NATS binding of CloudEvents. */
 import type { BrokerSink } from '@anneal/bus/sinks/broker-sink.ts';
-import { renderEvents, type ContentMode, type EventFormat, type RenderedEvents } from './rendering.ts';
-import { accepted, awayBecause, type EventSink } from './sink.ts';
+import type { RenderedEvents } from './rendering.ts';
+import { accepted, awayBecause, type EventSink, type SinkRequest } from './sink.ts';
 
 export function openBrokerSink(
   broker: BrokerSink,
   {
     headersOf,
-    format,
-    mode,
+    render,
   }: {
     /** The attributes of an event in binary mode. */
     headersOf: (rendered: RenderedEvents) => Record<string, string>;
-    format: EventFormat;
-    mode: ContentMode;
+    render: (request: SinkRequest) => RenderedEvents;
   },
 ): EventSink {
   return {
     async send(request) {
       const { id, events } = request;
-      const rendered = renderEvents(request, { format, mode });
+      const rendered = render(request);
       try {
         await broker.publish({
           id,

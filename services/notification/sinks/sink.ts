@@ -42,6 +42,26 @@ export const refusedOrAway = (error: unknown): DeliveryOutcome =>
     ? { status: error.status, error: error.message, retryAfter: null }
     : awayBecause(error);
 
+/** A sink that sends nothing, because its address cannot be used. */
+export const noSink = (outcome: DeliveryOutcome): EventSink => ({
+  send: () => Promise.resolve(outcome),
+  close: () => Promise.resolve(),
+});
+
+/** A sink that reports the duration and status of each request. */
+export const observedSink = (
+  sink: EventSink,
+  observe: (request: { readonly status: number | null; readonly ms: number }) => void,
+): EventSink => ({
+  close: () => sink.close(),
+  async send(request) {
+    const began = performance.now();
+    const outcome = await sink.send(request);
+    observe({ status: outcome.status, ms: performance.now() - began });
+    return outcome;
+  },
+});
+
 /** The message of anything thrown, with the code of a system error. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

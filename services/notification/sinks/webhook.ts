@@ -1,11 +1,10 @@
-/** Requests to a listener, signed according to Standard Webhooks. Redirects are not followed. */
+/** Requests to a listener, signed according to Standard Webhooks when there are keys. Redirects are not followed. */
 import { createHmac } from 'node:crypto';
 import type { LookupFunction } from 'node:net';
-import type { JsonObject } from '@anneal/contracts/json.ts';
 import { Agent, request } from 'undici';
 import { isAccepted, retryAfterOf } from './outcome.ts';
-import { renderEvents, textHeaders, type ContentMode, type EventFormat } from './rendering.ts';
-import { awayBecause, type EventSink } from './sink.ts';
+import { textHeaders, type RenderedEvents } from './rendering.ts';
+import { awayBecause, type EventSink, type SinkRequest } from './sink.ts';
 
 /** The most bytes of an unread answer that are received before the connection is closed. */
 const mostDumped = 16 * 1024;
@@ -17,21 +16,29 @@ export const signingKey = (secret: string): Uint8Array => Buffer.from(secret.sli
 export const signatureOf = (keys: readonly Uint8Array[], signed: string): string =>
   keys.map((key) => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`).join(' ');
 
+function signedHeaders(id: string, keys: readonly Uint8Array[], body: string): Record<string, string> {
+  // Listeners compare this time with their own clocks, so it is the time of the system, which a test may not move.
+  const seconds = Math.floor(Date.now() / 1000);
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': signatureOf(keys, `${id}.${seconds}.${body}`),
+  };
+}
+
 export interface WebhookOptions {
   readonly url: string;
   readonly timeoutMs: number;
   /** Absent: any address may be reached. */
   readonly lookup: LookupFunction | undefined;
   readonly connections: number;
-  readonly format: EventFormat;
-  readonly mode: ContentMode;
-  readonly options?: JsonObject | undefined;
+  readonly render: (request: SinkRequest) => RenderedEvents;
   /** More headers of each request, which no option of the subscription replaces. */
   readonly headers?: () => Readonly<Record<string, string>>;
 }
 
 export function openWebhook(wanted: WebhookOptions): EventSink {
-  const { url, timeoutMs, lookup, connections, format, mode, options, headers: more } = wanted;
+  const { url, timeoutMs, lookup, connections, render, headers: more } = wanted;
   const agent = new Agent({
     connect: { timeout: timeoutMs, ...(lookup && { lookup }) },
     headersTimeout: timeoutMs,
@@ -44,9 +51,7 @@ export function openWebhook(wanted: WebhookOptions): EventSink {
   return {
     async send(sent) {
       const { id, keys } = sent;
-      const rendered = renderEvents(sent, { format, mode, options });
-      // Listeners compare this time with their own clocks, so it is the time of the system, which a test may not move.
-      const seconds = Math.floor(Date.now() / 1000);
+      const rendered = render(sent);
       const aborter = new AbortController();
       const timer = setTimeout(() => aborter.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
       open.add(aborter);
@@ -61,9 +66,7 @@ export function openWebhook(wanted: WebhookOptions): EventSink {
             ...rendered.headers,
             ...textHeaders(rendered),
             ...more?.(),
-            'webhook-id': id,
-            'webhook-timestamp': String(seconds),
-            'webhook-signature': signatureOf(keys, `${id}.${seconds}.${rendered.body}`),
+            ...(keys.length > 0 && signedHeaders(id, keys, rendered.body)),
           },
           body: rendered.body,
         });

@@ -64,7 +64,7 @@ describe('a webhook that must confirm', () => {
     const { subscription } = await subscribe(world, listener.url, { confirm: true });
     expect(subscription.allowed_rate).toBe(120);
     for (let count = 1; count <= 16; count += 1) await world.happen('h1', count);
-    await eventually(() => listener.received.length === 12);
+    await eventually(() => listener.received.length >= 12);
     await world.stop();
     await world.start();
     await eventually(() => listener.received.length >= 16, { last: () => listener.received.length });

@@ -21,6 +21,7 @@ import { removeEnded } from './remove-subscription.ts';
 import { mailServerOf } from './confirmation.ts';
 import { deliveryMetrics } from '@anneal/runtime/observe/service-metrics.ts';
 import { openSink } from '../delivery/open-sink.ts';
+import { observedSink } from '../sinks/sink.ts';
 import { followStackSinks } from './stack-sinks.ts';
 import { shownAddress } from '../sinks/sink-address.ts';
 import type { notificationSettings } from '../settings.ts';
@@ -167,7 +168,8 @@ function openCouriers(
     inFlight: settings.inFlight,
     secrets: context.secrets,
     newId: context.newId,
-    openSink: (subscription) => {
+    openSink(subscription) {
+      const { url } = subscription;
       const sink = openSink(subscription, {
         bus: context.bus,
         mint: context.mint,
@@ -178,15 +180,7 @@ function openCouriers(
         connections: settings.inFlight,
         mailServer: mailServerOf(settings),
       });
-      return {
-        close: () => sink.close(),
-        async send(request) {
-          const began = performance.now();
-          const outcome = await sink.send(request);
-          observe({ url: subscription.url, status: outcome.status, ms: performance.now() - began });
-          return outcome;
-        },
-      };
+      return observedSink(sink, (request) => observe({ url, ...request }));
     },
     now: () => context.now().getTime(),
     random: Math.random,

@@ -13,12 +13,13 @@ import type { KnownAlerts } from './rules/alerts.ts';
 import type { AlarmDefinition } from './rules/definition.ts';
 import type { AlarmState, Finding } from './rules/evaluate.ts';
 
-/** An action that is not delivered yet. */
+/** An action that is not delivered yet. Versions read those of each other. */
 export interface PendingAction {
   /** The same for each attempt, so that a receiver in Anneal takes it once. */
   readonly id: string;
   readonly target: string;
   readonly body: JsonObject;
+  /** Failed ones. */
   readonly attempts: number;
   /** Time of the next attempt, in milliseconds since the epoch. */
   readonly due_at: number;
@@ -61,12 +62,30 @@ export interface AlarmDocument extends Document {
   readonly open: boolean;
   /** Ids of the latest events that an event alarm has taken. */
   readonly events: readonly string[];
+  /** Number of the latest document with attempts of actions. Absent: none. */
+  readonly attempts_number?: number;
   /** The alerts that Alertmanager has notified. */
   readonly alerts?: KnownAlerts;
   /** Absent in documents of earlier versions. */
   readonly place?: TreePlace;
   readonly created_at: string;
 }
+
+/** The parts of a new alarm that its resource does not define. An update keeps them. */
+export const newAlarm = (id: string, now: Date) => ({
+  id,
+  suspended: false,
+  state: 'insufficient data' as const,
+  state_reason: 'Not evaluated yet',
+  state_at: now.toISOString(),
+  sequence: 0,
+  evaluated: 0,
+  pending: [],
+  unannounced: [],
+  open: false,
+  events: [],
+  created_at: now.toISOString(),
+});
 
 export const isActive = ({ suspended, definition }: AlarmDocument): boolean => !suspended && definition.enabled;
 

@@ -1,5 +1,6 @@
 import { answer, routeMessages } from '@anneal/bus/consume/route.ts';
 import { alarmHistory, alarmList, alarmSeries, alarmSet, alarmShow } from '@anneal/contracts/calls/alarms.ts';
+import { queuePost } from '@anneal/contracts/calls/configuration.ts';
 import { metricPost } from '@anneal/contracts/calls/measuring.ts';
 import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
@@ -22,6 +23,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { AlarmDocument } from './alarm.ts';
+import type { HistoryDocument } from './history.ts';
 import { atEnd, cleanUpAll, listen, project, startWorld, type NotificationWorld } from '../../testing/world.ts';
 
 useQuickClock();
@@ -69,12 +72,10 @@ async function startAlarms(environment: Record<string, string> = quick): Promise
   const answers = await bus.consume('test.answers', async ({ message }) => {
     world.answers.push((message as Envelope<ResourceResponse>).data);
   });
-  // An evaluation beside another change may publish it too: an event may arrive twice under one id.
-  const seen = new Set<string>();
-  const listener = await bus.subscribe(['alarm.#'], async ({ message }) => {
-    if (!seen.has(message.id)) world.changes.push(message.data as JsonObject);
-    seen.add(message.id);
-  });
+  const listener = await bus.subscribe(
+    ['alarm.#'],
+    async ({ message }) => void world.changes.push(message.data as JsonObject),
+  );
   for (const each of [scheduling, answers, listener]) atEnd(() => each.stop());
   let fence = 0;
   world.request = async (definition, id, { type = 'Anneal::Alarm', properties = {} }) => {
@@ -127,6 +128,12 @@ const high = (more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 const state = async (world: NotificationWorld, alarm: string) => (await world.ask(alarmShow, { project, alarm })).state;
+
+const historyOf = async (world: NotificationWorld) =>
+  (await world.ask(alarmHistory, { project, alarm: 'a1', limit: 100 })).history;
+/** The details of the attempts that failed, the newest first. */
+const failuresOf = async (world: NotificationWorld) =>
+  (await historyOf(world)).flatMap(({ kind, detail }) => (kind === 'action failed' ? [detail] : []));
 
 /** Answers instant queries as the HTTP API of Prometheus does, with the elements that a test sets. */
 async function startPrometheus(): Promise<{
@@ -211,7 +218,7 @@ describe('an alarm', () => {
       resource: 'up',
       body: { current: 'alarm', previous: 'insufficient data' },
     });
-    await postUntil(world, 1, () => world.signals.length > 1);
+    await postUntil(world, 1, () => world.signals.length > 1 && world.changes.length > 1);
     expect(world.signals.map(({ resource }) => resource)).toEqual(['up', 'down']);
     expect(world.changes.map(({ previous, state: after }) => [previous, after])).toEqual([
       ['insufficient data', 'alarm'],
@@ -222,7 +229,10 @@ describe('an alarm', () => {
       actor: { kind: 'alarm', id: 'a1', name: 'high' },
       cause: { kind: 'system', id: null, reason: world.changes[0]?.['reason'] },
     });
-    const { history } = await world.ask(alarmHistory, { project, alarm: 'high', limit: 10 });
+    const history = await eventually(async () => {
+      const answered = await world.ask(alarmHistory, { project, alarm: 'high', limit: 10 });
+      return answered.history.length < 4 ? undefined : answered.history;
+    });
     expect(history.map(({ kind }) => kind).toSorted()).toEqual([
       'action',
       'action',
@@ -253,10 +263,25 @@ describe('an alarm', () => {
     await world.start();
     await postUntil(world, 20, async () => {
       const shown = await world.ask(alarmShow, { project, alarm: 'a1' });
-      return shown.state === 'alarm' && shown.pending.length === 0 && world.signals.length > 0;
+      return (
+        shown.state === 'alarm' && shown.pending.length === 0 && world.signals.length > 0 && world.changes.length > 0
+      );
     });
     expect(world.signals.map(({ resource }) => resource)).toEqual(['up']);
-    expect(new Set(world.changes.map(({ version }) => version)).size).toBe(1);
+    expect(world.changes).toHaveLength(1);
+  });
+
+  it('A4: publishes each change once while others change and evaluate it', async () => {
+    const world = await startAlarms();
+    await world.request(resourceCreate, 'a1', { properties: high() });
+    const set = (to: 'alarm' | 'ok') => world.ask(alarmSet, { project, alarm: 'a1', state: to });
+    for (let round = 0; round < 20; round += 1)
+      await Promise.all([post(world, 20), set('ok'), set('alarm'), set('ok')]);
+    const alarms = await world.context.store.collection<AlarmDocument>({ name: 'notification_alarms', indexes: [] });
+    await eventually(async () => (await alarms.get('a1'))?.open === false);
+    const versions = world.changes.map(({ version }) => version);
+    expect(versions.length).toBeGreaterThan(20);
+    expect(versions).toEqual([...new Set(versions)]);
   });
 
   it('repeats its actions, with a new signal for each evaluation', async () => {
@@ -303,10 +328,104 @@ describe('an alarm', () => {
     world.refuse = undefined;
     await eventually(() => world.signals.length === 1);
     world.refuse = new AnnealError('NotFound', 'There is no resource down.');
-    await postUntil(world, 1, async () => {
-      const { history } = await world.ask(alarmHistory, { project, alarm: 'a1', limit: 10 });
-      return history.some(({ kind, detail }) => kind === 'action failed' && detail.includes('no resource down'));
+    const refused = 'down: There is no resource down. (given up)';
+    await postUntil(world, 1, async () => (await failuresOf(world)).includes(refused));
+    const failures = await failuresOf(world);
+    expect(failures.slice(1).length).toBeGreaterThan(1);
+    expect(new Set(failures)).toEqual(new Set([refused, 'up: Unavailable: away']));
+    expect((await world.ask(alarmShow, { project, alarm: 'a1' })).pending).toEqual([]);
+  });
+
+  it('A6: attempts a webhook again when it refuses, after the time that it asks for, until it answers 410', async () => {
+    const world = await startAlarms({ ...quick, ANNEAL_NOTIFICATION_RETRY_SECONDS: '0.1,0.1,0.1' });
+    const times: number[] = [];
+    const listener = await listen((_, count) => {
+      times.push(world.context.now().getTime());
+      if (count === 1) return { status: 404 };
+      return count === 2 ? { status: 503, headers: { 'retry-after': '30' } } : { status: 410 };
     });
+    await world.request(resourceCreate, 'a1', { properties: high({ alarm_actions: [listener.url] }) });
+    await world.ask(alarmSet, { project, alarm: 'a1', state: 'alarm' });
+    const target = new URL(listener.url).origin;
+    await eventually(async () => (await failuresOf(world)).length === 3);
+    expect(await failuresOf(world)).toEqual([
+      `${target}: the listener answered 410 (given up)`,
+      `${target}: the listener answered 503`,
+      `${target}: the listener answered 404`,
+    ]);
+    const [first = 0, second = 0, third = 0] = times;
+    expect(second - first).toBeLessThan(30_000);
+    expect(third - second).toBeGreaterThanOrEqual(30_000);
+    expect((await world.ask(alarmShow, { project, alarm: 'a1' })).pending).toEqual([]);
+    expect(listener.received).toHaveLength(3);
+  });
+
+  it('A6: is done with a target that no attempt reaches after the last retry', async () => {
+    const world = await startAlarms({ ...quick, ANNEAL_NOTIFICATION_RETRY_SECONDS: '0.1,0.1' });
+    const away = await listen();
+    await away.close();
+    await world.request(resourceCreate, 'a1', { properties: high({ alarm_actions: [away.url] }) });
+    await world.ask(alarmSet, { project, alarm: 'a1', state: 'alarm' });
+    await eventually(async () => (await failuresOf(world)).length === 3);
+    const [last, ...before] = await failuresOf(world);
+    expect(last).toMatch(/ECONNREFUSED.*\(given up\)$/);
+    for (const each of before) expect(each).toMatch(/ECONNREFUSED[^()]*$/);
+    expect((await world.ask(alarmShow, { project, alarm: 'a1' })).pending).toEqual([]);
+  });
+
+  it('posts to queues, once also when an answer is lost', async () => {
+    const world = await startAlarms({ ...quick, ANNEAL_NOTIFICATION_RETRY_SECONDS: '0.1,0.1' });
+    const posts: { id: string; data: unknown }[] = [];
+    const configuration = await world.context.bus.consume(
+      requestsQueue('configuration'),
+      routeMessages([
+        answer(world.context, queuePost, async ({ id, data }) => {
+          posts.push({ id, data });
+          if (posts.length === 1) throw new AnnealError('Unavailable', 'away');
+          return { ids: [] };
+        }),
+      ]),
+    );
+    atEnd(() => configuration.stop());
+    const properties = high({ alarm_actions: ['trust+zaqar://?queue_name=ops'] });
+    await world.request(resourceCreate, 'a1', { properties });
+    await world.ask(alarmSet, { project, alarm: 'a1', state: 'alarm' });
+    await eventually(async () => (await historyOf(world)).some(({ kind }) => kind === 'action'));
+    expect((await historyOf(world)).find(({ kind }) => kind === 'action')?.detail).toBe('queue:ops');
+    expect(new Set(posts.map(({ id }) => id)).size).toBe(1);
+    expect(posts.at(-1)?.data).toMatchObject({
+      project,
+      queue: 'ops',
+      client_id: 'a1',
+      messages: [{ ttl: 86_400, body: { body: { alarm_id: 'a1', current: 'alarm' } } }],
+    });
+  });
+
+  it('lists what an earlier version stored in its history', async () => {
+    const world = await startAlarms();
+    await world.request(resourceCreate, 'a1', { properties: high() });
+    const stored = await world.context.store.collection<HistoryDocument>({
+      name: 'notification_alarm_history',
+      indexes: [{ fields: ['alarm', 'at'] }],
+    });
+    await stored.insert({ id: 'h1', alarm: 'a1', at: 1000, kind: 'action failed', detail: 'up: it was away' });
+    await world.ask(alarmSet, { project, alarm: 'a1', state: 'alarm' });
+    await eventually(async () => (await historyOf(world)).length === 3);
+    const history = await historyOf(world);
+    expect(history.at(-1)).toEqual({
+      at: new Date(1000).toISOString(),
+      kind: 'action failed',
+      detail: 'up: it was away',
+    });
+    expect(
+      history
+        .map(({ kind }) => kind)
+        .slice(0, 2)
+        .toSorted(),
+    ).toEqual(['action', 'state transition']);
+    await world.request(resourceDelete, 'a1', {});
+    const attempts = await world.context.store.collection({ name: 'notification_attempts', indexes: [] });
+    expect([await stored.count({}), await attempts.count({})]).toEqual([0, 0]);
   });
 
   it('posts to other addresses without a login, and to the signal addresses of this server inside', async () => {
@@ -318,10 +437,16 @@ describe('an alarm', () => {
     await world.request(resourceCreate, 'a1', { properties: high({ alarm_actions: [listener.url, inside] }) });
     await postUntil(world, 20, () => listener.received.length > 0 && world.signals.length > 0);
     expect(JSON.parse(listener.received[0]?.body ?? '')).toMatchObject({ current: 'alarm', severity: 'low' });
-    expect(listener.received[0]?.headers['webhook-signature']).toBeUndefined();
+    const headers = listener.received[0]?.headers ?? {};
+    expect(headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'anneal' });
+    expect(headers['x-openstack-request-id']).toMatch(/^req-[0-9a-f-]{36}$/);
+    expect(Object.keys(headers).filter((name) => /^(webhook|ce)-/.test(name))).toEqual([]);
     expect(world.signals[0]?.resource).toBe('policy');
     const shown = JSON.stringify(await world.ask(alarmShow, { project, alarm: 'a1' }));
     expect(shown).not.toContain(new URL(inside).searchParams.get('Signature'));
+    await eventually(async () => (await historyOf(world)).filter(({ kind }) => kind === 'action').length === 2);
+    const actions = (await historyOf(world)).filter(({ kind }) => kind === 'action').map(({ detail }) => detail);
+    expect(actions.toSorted()).toEqual([new URL(listener.url).origin, 'policy']);
   });
 
   it('refuses targets of another project, of private addresses and with trust elsewhere', async () => {

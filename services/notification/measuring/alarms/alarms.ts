@@ -1,11 +1,11 @@
 /**
- * Runs alarms: evaluates them by durable timers, and delivers their actions.
+ * Runs alarms: evaluates them by durable timers, publishes their changes and has their actions delivered.
  *
- * A4 Any replica evaluates any alarm, one at a time: the one with the lease of its timer.
- * A5 An evaluation or an action that a crash interrupts is continued by the next owner of the timer, and acts once
- *    (A2 of `alarm.ts`).
- * A6 An action whose target does not answer is attempted again at the times of the webhooks. One that cannot succeed is
- *    dropped, and the history says why.
+ * A4 Any replica evaluates any alarm, one at a time: the one with the lease of its timer. Changes and actions have
+ *    timers of their own, so a change is published once, unless its publisher dies or loses the lease.
+ * A5 What a crash interrupts is continued by the next owner of the timer. It acts once (A2 of `alarm.ts`).
+ * A6 Actions are attempted again as the events of subscriptions are, and their attempts are in the same log. The history
+ *    says of an action that it was given up, and why.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { AlertNotification } from '@anneal/contracts/alertmanager.ts';
@@ -14,9 +14,10 @@ import { alarmEvent } from '@anneal/contracts/events.ts';
 import { noPlace, systemOccasion, type Occasion } from '@anneal/contracts/origin.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
-import { change, insertOnce } from '@anneal/store/change.ts';
-import type { Collection, Document } from '@anneal/store/port.ts';
+import { change } from '@anneal/store/change.ts';
+import type { Collection } from '@anneal/store/port.ts';
 import type { Timer } from '@anneal/store/timers.ts';
+import type { Attempt } from '../../delivery/attempt-log.ts';
 import {
   eventsWith,
   isActive,
@@ -28,33 +29,26 @@ import {
   type StateChange,
 } from './alarm.ts';
 import { findingOfAlerts, withNotification } from './rules/alerts.ts';
-import { deliverAction, type DeliverContext } from './deliver.ts';
+import { attemptAction, type ActionContext } from './actions.ts';
 import { eventFits } from './rules/event-match.ts';
+import type { AlarmHistory } from './history.ts';
 import type { AlarmState, Finding } from './rules/evaluate.ts';
 import { findState, seriesOfAlarm, type JudgeContext, type RuleSeries } from './judge.ts';
 import { isWithin } from './rules/window.ts';
 
-export interface HistoryDocument extends Document {
-  readonly alarm: string;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  readonly kind: 'state transition' | 'action' | 'action failed';
-  readonly detail: string;
-}
-
-export interface AlarmsOptions extends JudgeContext, DeliverContext {
+export interface AlarmsOptions extends JudgeContext, ActionContext {
   readonly alarms: Collection<AlarmDocument>;
-  readonly history: Collection<HistoryDocument>;
+  readonly history: AlarmHistory;
   readonly setTimers: (timers: readonly Timer[]) => Promise<void>;
-  readonly now: () => number;
   /** The longest time between two evaluations. */
   readonly intervalMs: number;
-  readonly retrySeconds: readonly number[];
 }
 
-const keptHistory = 200;
+/** A service that stops leaves the actions that it did not attempt to another replica. */
+const handOverMs = 1_000;
 /** The alarm acts itself when no request or event changes its state. */
 const actorOf = ({ id, resource_name: name }: AlarmDocument) => ({ kind: 'alarm', id, name }) as const;
+const nextDue = (pending: readonly PendingAction[]): number => Math.min(...pending.map(({ due_at }) => due_at));
 /** The list of event alarms is read again after this time. */
 const listedMs = 1_000;
 
@@ -68,6 +62,10 @@ export class Alarms {
 
   get documents(): Collection<AlarmDocument> {
     return this.#options.alarms;
+  }
+
+  get history(): AlarmHistory {
+    return this.#options.history;
   }
 
   /** The latest points of each rule that compares measurements. */
@@ -92,12 +90,11 @@ export class Alarms {
   async evaluate(id: string, dueAt: number): Promise<void> {
     const alarm = await this.#options.alarms.get(id);
     if (!alarm || !isActive(alarm)) return;
-    if (alarm.open) await this.#follow(alarm);
     const now = this.#options.now();
-    if (isWithin(alarm.definition.windows, now)) {
-      const finding = await findState(this.#options, alarm, now);
-      if (finding) await this.#apply(alarm, finding, { now, evaluated: dueAt });
-    }
+    const isDue = isWithin(alarm.definition.windows, now);
+    const finding = isDue ? await findState(this.#options, alarm, now) : undefined;
+    if (finding) await this.#apply(alarm, finding, { now, evaluated: dueAt });
+    else await this.#follow(alarm);
     await this.start(alarm);
   }
 
@@ -147,7 +144,7 @@ export class Alarms {
       return acted ?? { ...next, events: eventsWith(current, id) };
     });
     await faultPoint('alarm.evaluated');
-    if (document?.open) await this.#follow(document);
+    if (document) await this.#follow(document);
   }
 
   #listEventAlarms(now: number): Promise<AlarmDocument[]> {
@@ -176,30 +173,37 @@ export class Alarms {
       return found && withFinding(current, found, at);
     });
     await faultPoint('alarm.evaluated');
-    if (document.open) await this.#follow(document);
+    await this.#follow(document);
     return document;
   }
 
-  /** Publishes the changes of state, and has the actions delivered (A5). */
-  async #follow(alarm: AlarmDocument): Promise<void> {
-    const { alarms, setTimers, now } = this.#options;
-    if (alarm.pending.length > 0) {
-      const dueAt = Math.min(...alarm.pending.map(({ due_at }) => due_at));
-      await setTimers([{ id: `action:${alarm.id}`, dueAt: Math.max(dueAt, now()), data: null }]);
-    }
-    const { unannounced } = alarm;
-    const last = unannounced.at(-1);
-    if (!last) return;
-    for (const each of unannounced) await this.#announce(alarm, each);
+  /** Has the changes of state published, and the actions delivered (A5). */
+  async #follow({ id, unannounced, pending }: AlarmDocument): Promise<void> {
+    const { setTimers, now } = this.#options;
+    const timers = [
+      ...(unannounced.length > 0 ? [{ id: `change:${id}`, dueAt: now(), data: null }] : []),
+      ...(pending.length > 0 ? [{ id: `action:${id}`, dueAt: Math.max(nextDue(pending), now()), data: null }] : []),
+    ];
+    if (timers.length > 0) await setTimers(timers);
+  }
+
+  /** Publishes the changes of state that are not published yet. */
+  async announce(id: string): Promise<void> {
+    const { alarms, history, service } = this.#options;
+    const alarm = await alarms.get(id);
+    const last = alarm?.unannounced.at(-1);
+    if (!alarm || !last) return;
+    await service.bus.publish(alarm.unannounced.map((each) => this.#eventOf(alarm, each)));
+    for (const each of alarm.unannounced) await history.changed(id, each);
     await change(alarms, alarm, (current) => withoutDone(current, { announced: last.sequence }));
   }
 
-  async #announce(alarm: AlarmDocument, { sequence, at, ...changed }: StateChange): Promise<void> {
-    const { bus, mint } = this.#options.service;
+  #eventOf(alarm: AlarmDocument, { sequence, occasion: given, ...changed }: StateChange): Envelope {
+    const { mint } = this.#options.service;
     const { id, name, stack_id, stack_name, resource_name, definition, project } = alarm;
     const { state, previous, reason, values } = changed;
     const { cause } = systemOccasion('system', { reason });
-    const occasion = changed.occasion ?? { actor: actorOf(alarm), cause };
+    const occasion = given ?? { actor: actorOf(alarm), cause };
     const data = {
       origin: { ...(alarm.place ?? noPlace), ...occasion },
       alarm_id: id,
@@ -214,78 +218,41 @@ export class Alarms {
       values: values.filter(Number.isFinite),
       version: sequence,
     };
-    const event = mint(alarmEvent.changed, { id: derivedId(`alarm\n${id}\n${sequence}`), data, subject: id, project });
-    await bus.publish([event]);
-    await this.#remember(alarm, `${sequence}`, {
-      at: Date.parse(at),
-      kind: 'state transition',
-      detail: `${previous} → ${state}: ${reason}`,
-    });
-  }
-
-  async #remember(
-    { id }: AlarmDocument,
-    key: string,
-    entry: Pick<HistoryDocument, 'at' | 'kind' | 'detail'>,
-  ): Promise<void> {
-    const { history } = this.#options;
-    const added = await insertOnce(history, { id: derivedId(`alarm history\n${id}\n${key}`), alarm: id, ...entry });
-    if (!added) return;
-    const all = await history.find({
-      where: { alarm: id },
-      orderBy: ['at'],
-      descending: true,
-      limit: keptHistory + 10,
-    });
-    await history.bulk(all.slice(keptHistory).map((old) => ({ kind: 'remove', id: old.id })));
+    return mint(alarmEvent.changed, { id: derivedId(`alarm\n${id}\n${sequence}`), data, subject: id, project });
   }
 
   /** Attempts the actions of an alarm that are due. */
   async act(id: string): Promise<void> {
-    const { alarms, now, setTimers, service } = this.#options;
+    const { alarms, history, now, setTimers, stopping } = this.#options;
     const alarm = await alarms.get(id);
-    const due = alarm?.pending.filter(({ due_at }) => due_at <= now()) ?? [];
     if (!alarm) return;
-    const attempted = await Promise.all(
-      due.map(async (action) => [action.id, await this.#attempt(alarm, action)] as const),
+    const due = alarm.pending.filter(({ due_at }) => due_at <= now());
+    const made: Attempt[] = [];
+    const actions = new Map<string, PendingAction | null>();
+    await Promise.all(
+      due.map(async (action) => {
+        const attempted = await attemptAction(this.#options, alarm, action);
+        if (!attempted) return;
+        made.push(attempted.attempt);
+        actions.set(action.id, attempted.after);
+      }),
     );
     await faultPoint('alarm.acted');
-    if (service.stopping.aborted && attempted.some(([, after]) => after !== null)) return;
+    const attempts_number = await history.attempted(alarm, made);
     const { document } = await change(alarms, alarm, (current) =>
-      attempted.length > 0 ? withoutDone(current, { actions: new Map(attempted) }) : undefined,
+      made.length > 0 ? { ...withoutDone(current, { actions }), attempts_number } : undefined,
     );
-    const next = document?.pending.map(({ due_at }) => due_at) ?? [];
-    if (next.length === 0) return;
-    await setTimers([{ id: `action:${id}`, dueAt: Math.max(Math.min(...next), now()), data: null }]);
-  }
-
-  /** The action after an attempt; null when it is done or given up (A6). */
-  async #attempt(alarm: AlarmDocument, action: PendingAction): Promise<PendingAction | null> {
-    const { now, retrySeconds } = this.#options;
-    const answered = await deliverAction(this.#options, alarm, action);
-    const target = action.target.replace(/\?.*/s, '');
-    if (answered.ok) {
-      await this.#remember(alarm, action.id, { at: now(), kind: 'action', detail: target });
-      return null;
-    }
-    const wait = answered.final ? undefined : retrySeconds[action.attempts];
-    if (wait === undefined) {
-      const detail = `${target}: ${answered.error}`;
-      await this.#remember(alarm, action.id, { at: now(), kind: 'action failed', detail });
-      return null;
-    }
-    return { ...action, attempts: action.attempts + 1, error: answered.error, due_at: now() + wait * 1000 };
+    if (!document) await history.remove(id);
+    if (!document || document.pending.length === 0) return;
+    const dueAt = Math.max(nextDue(document.pending), now() + (stopping.aborted ? handOverMs : 0));
+    await setTimers([{ id: `action:${id}`, dueAt, data: null }]);
   }
 
   async remove(id: string): Promise<void> {
     const { alarms, history } = this.#options;
     await alarms.remove(id);
     this.#eventAlarms = undefined;
-    for (;;) {
-      const some = await history.find({ where: { alarm: id }, orderBy: ['at'], limit: 500 });
-      if (some.length === 0) return;
-      await history.bulk(some.map((each) => ({ kind: 'remove', id: each.id })));
-    }
+    await history.remove(id);
   }
 
   /** By id, or by a name that only one alarm of the project has. @throws AnnealError NotFound, Conflict */
@@ -301,10 +268,6 @@ export class Alarms {
     if (named.length > 1)
       throw new AnnealError('Conflict', `${named.length} alarms have the name ${alarm}; use an id.`);
     return found;
-  }
-
-  async historyOf(id: string, limit: number): Promise<HistoryDocument[]> {
-    return this.#options.history.find({ where: { alarm: id }, orderBy: ['at'], descending: true, limit });
   }
 
   /** Just after the end of a period, so that measurements have arrived; not all alarms at the same moment. */

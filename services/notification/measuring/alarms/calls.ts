@@ -39,10 +39,7 @@ export function alarmRoutes(context: ServiceContext, alarms: Alarms): MessageRou
     }),
     answer(context, alarmHistory, async ({ data: { project, alarm, limit } }) => {
       const { id } = await alarms.find(project, alarm);
-      const found = await alarms.historyOf(id, limit);
-      return {
-        history: found.map(({ at, kind, detail }) => ({ at: new Date(at).toISOString(), kind, detail })),
-      };
+      return { history: await alarms.history.latest(id, limit) };
     }),
   ];
 }

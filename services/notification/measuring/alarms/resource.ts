@@ -8,9 +8,8 @@ import { isSecret, openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { Admission, Admit } from '@anneal/runtime/service/project-quotas.ts';
 import { grantOf, signedSignalUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';
-import type { Draft } from '@anneal/store/port.ts';
 import type { z } from 'zod';
-import { isActive, viewOfAlarm, type AlarmDocument } from './alarm.ts';
+import { isActive, newAlarm, viewOfAlarm, type AlarmDocument } from './alarm.ts';
 import type { Alarms } from './alarms.ts';
 import { definitionOf } from './rules/definition.ts';
 import { actionTarget, type TargetContext } from './target.ts';
@@ -40,11 +39,11 @@ export async function provideAlarm(
     if (await alarms.documents.get(resource.id)) return { kind: 'complete' };
     return { kind: 'failed', error: new AnnealError('NotFound', `Alarm ${resource.name} does not exist.`) };
   }
-  const wanted = action === 'suspend' || action === 'resume' ? undefined : draftFrom(context, request);
+  const wanted = action === 'suspend' || action === 'resume' ? undefined : wantedFrom(context, request);
   const put = () =>
     changeOrInsert(alarms.documents, resource.id, (current) => {
       if (current && current.fence > fence) return undefined;
-      if (wanted) return current ? { ...current, ...wanted, ...stateOf(current), fence } : wanted;
+      if (wanted) return { ...(current ?? newAlarm(resource.id, context.now())), ...wanted, fence };
       return current && { ...current, suspended: action === 'suspend', fence };
     });
   const isNew = wanted !== undefined && (await alarms.documents.get(resource.id)) === undefined;
@@ -97,45 +96,24 @@ const admissionOf = ({ documents }: Alarms, { data, project = '' }: Request): Ad
     ),
 });
 
-/** The parts that an update keeps. */
-const stateOf = (alarm: AlarmDocument): Partial<AlarmDocument> => {
-  const { alerts } = alarm;
-  const { state, state_reason, state_at, sequence, evaluated, pending, unannounced, open, events, created_at } = alarm;
-  const kept = { state, state_reason, state_at, sequence, evaluated, pending, unannounced, open, events, created_at };
-  return { ...kept, suspended: alarm.suspended, ...(alerts && { alerts }) };
-};
-
-function draftFrom(context: AlarmResourceContext, { data, project = '' }: Request): Draft<AlarmDocument> {
-  const { secrets, period, now } = context;
-  const { resource, stack, fence, origin } = data;
+/** The parts of an alarm that its resource defines. @throws AnnealError InvalidRequest */
+function wantedFrom(context: AlarmResourceContext, { data, project = '' }: Request) {
+  const { secrets, period } = context;
+  const { resource, stack, origin } = data;
   const names = [resource.id, resource.physical_name];
   const definition = definitionOf(resource.type, openProperties(secrets, data.properties), { period, self: names });
-  const at = now().toISOString();
   const place = { project, stack_id: stack.id };
   for (const target of [...Object.values(definition.actions).flat(), ...definition.values]) {
     actionTarget(target, context, place);
   }
   return {
-    id: resource.id,
     ...place,
     name: resource.physical_name,
     type: resource.type,
     kind: definition.rule.kind,
     stack_name: stack.name,
     resource_name: resource.name,
-    fence,
     definition,
-    suspended: false,
-    state: 'insufficient data',
-    state_reason: 'Not evaluated yet',
-    state_at: at,
-    sequence: 0,
-    evaluated: 0,
-    pending: [],
-    unannounced: [],
-    open: false,
-    events: [],
-    created_at: at,
     ...(origin && { place: { root: origin.root, path: origin.path, tags: origin.tags } }),
   };
 }

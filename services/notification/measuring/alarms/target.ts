@@ -2,7 +2,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { grantOfUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import { readSinkAddress } from '../../sinks/sink-address.ts';
+import { readSinkAddress, shownAddress } from '../../sinks/sink-address.ts';
 
 export type ActionTarget =
   /** A resource of Anneal; handled inside, not over HTTP. */
@@ -55,6 +55,20 @@ export function actionTarget(
   if (isTrusted) throw refused(text, 'trust+ is supported only for addresses of this server');
   readSinkAddress(address, { allowPrivate });
   return { kind: 'http', url: address };
+}
+
+/** The target in the history: an address without its path, which may hold a secret. */
+export function shownTarget(target: ActionTarget): string {
+  switch (target.kind) {
+    case 'signal':
+      return target.resource;
+    case 'http':
+      return shownAddress(target.url);
+    case 'queue':
+      return `queue:${target.queue}`;
+    case 'log':
+      return 'log:';
+  }
 }
 
 const refused = (text: string, why: string): AnnealError =>
