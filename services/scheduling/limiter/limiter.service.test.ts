@@ -193,8 +193,10 @@ it('a restarted process counts the requests that its predecessor had in flight',
   const second = await open();
   cleanups.push(() => second.dispose());
   const again = await openProvider(second.context, provider.unanswered);
+  await quiet(second);
+  expect(again.unanswered.size).toBe(3);
   await again.serveUntil(async () => (await statusOf(second, stack)) === 'CREATE_COMPLETE');
-  expect(again.most.get('all')).toBe(3);
+  expect(again.most.get('all')).toBeLessThanOrEqual(3);
 });
 
 it('a replica that takes over a shard sends its held requests within the limits', async () => {
