@@ -165,7 +165,11 @@ class PythonTypes {
     for (const [name, schema] of Object.entries(schemas)) {
       this.#written.set(name, '');
       if (isObject(schema)) this.#write(name, schema);
-      else this.#written.set(name, `${name}: TypeAlias = ${quoteForms(this.of(schema, [`${name}Form`]))}\n`);
+      else {
+        const type = this.of(schema, [`${name}Form`]);
+        const isBuiltIn = Object.values(plainTypes).includes(type);
+        this.#written.set(name, `${name}: TypeAlias = ${isBuiltIn ? type : quoteForms(type)}\n`);
+      }
     }
   }
 
