@@ -30,8 +30,8 @@ import type { HostDocument } from './collections.ts';
 import { checkOwnServer, collectMetadata, sealedSettings } from './collectors/collect.ts';
 import type { ContextCollections } from './contexts/document.ts';
 import { listContexts, showContext } from './contexts/view.ts';
-import { deliverWaiting } from './deployments/answers/waiting.ts';
-import { abandonRuns } from './deployments/runs/run.ts';
+import { deliverWaiting } from './deployments/stored/waiting.ts';
+import { abandonRuns } from './deployments/runs/abandon.ts';
 import { grantBroker, revokeBroker } from './hosts/grant.ts';
 import {
   authenticateHost,

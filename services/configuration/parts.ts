@@ -15,11 +15,11 @@ import { openConfigurationCollections, type ConfigurationCollections } from './c
 import { openOutputs, type StoredOutputContext } from './contents/stored-output.ts';
 import { Contexts } from './contexts/contexts.ts';
 import { openContexts, type ContextCollections } from './contexts/document.ts';
-import type { HostMessageContext } from './deployments/answers/message.ts';
+import type { HostMessageContext } from './deployments/runs/run-context.ts';
 import { Acceptances } from './deployments/runs/acceptances.ts';
-import { fire } from './deployments/runs/due.ts';
-import { limitFirst } from './deployments/runs/hand-out.ts';
-import type { SetAsideContext } from './deployments/runs/set-aside.ts';
+import { fire } from './deployments/due.ts';
+import { limitFirst } from './deployments/requests/hand-out.ts';
+import type { SetAsideContext } from './deployments/requests/set-aside.ts';
 import { Contacts } from './hosts/contacts.ts';
 import type { ProviderContext } from './provider.ts';
 import type { ResolvedQueue } from './queues/names.ts';

@@ -1,11 +1,13 @@
 /** Completes unfinished work at a start. Reads everything from the documents and nothing from the queues. */
 import { change } from '@anneal/store/change.ts';
 import { awaitedKey, type ConfigurationResource } from './collections.ts';
-import { abandonRuns, carryOut, settleDependents } from './deployments/runs/run.ts';
-import { armSweep } from './deployments/runs/due.ts';
+import { abandonRuns } from './deployments/runs/abandon.ts';
+import { carryOut, settleDependents } from './deployments/runs/carry-out.ts';
+import { armSweep } from './deployments/due.ts';
 import { flushOutbox } from '@anneal/runtime/work/outbox.ts';
 import { forgetHost } from './hosts/host.ts';
-import { handlePosted, type HostMessageContext } from './deployments/answers/message.ts';
+import { handlePosted } from './deployments/answers/posted.ts';
+import type { HostMessageContext } from './deployments/runs/run-context.ts';
 
 export async function recover(context: HostMessageContext): Promise<void> {
   const { collections, service } = context;
@@ -30,7 +32,7 @@ async function handleWaiting(context: HostMessageContext): Promise<void> {
   for (const message of waiting) {
     const queue = await queues.get(message.queue);
     const host = queue?.host_id == null ? undefined : await hosts.get(queue.host_id);
-    if (host) await handlePosted(context, host, [message]);
+    if (host) await handlePosted(context, host, { posted: [message] });
   }
 }
 

@@ -20,9 +20,9 @@ import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { Serial } from '@anneal/runtime/work/serial.ts';
 import { change } from '@anneal/store/change.ts';
 import type { HostDocument } from '../collections.ts';
-import { finishRun } from '../deployments/runs/run.ts';
+import { takeInput } from '../deployments/runs/carry-out.ts';
 import { hearOf } from '../hosts/host.ts';
-import { handleMessage } from '../deployments/answers/message.ts';
+import { handleMessage } from '../deployments/answers/posted.ts';
 import { readHostMessage } from '../hosts/response-body.ts';
 import { takeAndClaim, type CallContext } from '../queue-calls.ts';
 import { renewClaim } from '../queues/claim.ts';
@@ -172,9 +172,7 @@ export class HostBridge {
     const first = await firstMessage(context.queues, hostQueue(host, 'requests'));
     if (first?.claim_client === brokerClient) {
       const failure = toFailure(new AnnealError('TooLarge', error));
-      await finishRun(context, first.id, (deployment) =>
-        deployment.host_id === host.id ? { status: 'FAILED', reason: error, failure } : undefined,
-      );
+      await takeInput(context, { run: first.id }, { kind: 'refused', host, failure });
     }
     this.#log.warn({ host: host.id, bytes }, 'message of a host dropped: it is too large');
     return { accepted: false, error };

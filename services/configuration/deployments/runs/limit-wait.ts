@@ -1,8 +1,9 @@
 /** The start of the limit on waiting in a queue. */
 import type { MessageDocument } from '../../collections.ts';
 import type { ResolvedQueue } from '../../queues/names.ts';
+import { requestIn, waitDueAt } from '../decisions/run-limits.ts';
 import type { RunContext } from './run-context.ts';
-import { lookBy, requestIn, waitDueAt } from './run-timer.ts';
+import { lookBy } from './run-timer.ts';
 
 /**
  * Notes that the host can take a request from now on. Nothing changes for a request that it has taken, and when a

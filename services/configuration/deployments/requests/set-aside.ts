@@ -10,9 +10,9 @@ import { claimMessages } from '../../queues/claim.ts';
 import type { MessageDocument } from '../../collections.ts';
 import { checkClaim, firstMessage, isClaimed, messagesInOrder, removeMessages } from '../../queues/queue.ts';
 import type { ResolvedQueue } from '../../queues/names.ts';
-import { endRecalled, isRecalled } from './recall.ts';
-import { byRun } from './run.ts';
-import type { RunContext } from './run-context.ts';
+import { isInProgress } from '../decisions/run-states.ts';
+import { byRun, hasEnded, takeInput } from '../runs/carry-out.ts';
+import type { RunContext } from '../runs/run-context.ts';
 
 export interface SetAsideContext extends RunContext {
   readonly popLeaseSeconds: number;
@@ -20,9 +20,8 @@ export interface SetAsideContext extends RunContext {
 
 /** True when the run of a request has ended, or its deployment has another run by now. Ends a recalled run. */
 export async function isReplaced(context: RunContext, message: MessageDocument): Promise<boolean> {
-  const document = await byRun(context, message.id);
-  if (document?.deployment?.status === 'IN_PROGRESS' && isRecalled(document)) return endRecalled(context, document);
-  if (document) return document.deployment?.status !== 'IN_PROGRESS';
+  const taken = await takeInput(context, { run: message.id }, { kind: 'claimed again' });
+  if (taken.document) return hasEnded(taken) || !isInProgress(taken.document);
   const { deployment_id: id } = message.body as { deployment_id?: unknown };
   const current = typeof id === 'string' ? await context.collections.resources.get(id) : undefined;
   return current !== undefined && current.run_id !== message.id;
@@ -37,6 +36,7 @@ export async function mayBegin(
   { after = [] }: Pick<MessageDocument, 'after'>,
   batch: readonly MessageDocument[],
 ): Promise<boolean> {
+  if (after.length === 0) return true;
   const found = await collections.resources.getMany(after.map(({ id }) => id));
   return after.every(({ id, fence }) => {
     const before = found.find((each) => each.id === id);

@@ -11,8 +11,8 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ConfigurationResource, HostDocument } from '../../collections.ts';
 import { storedConfig } from './stored-config.ts';
 import { findHost } from '../../queues/names.ts';
-import type { NewRunContext } from '../runs/new-run.ts';
-import { carryOutEach } from '../runs/run.ts';
+import type { NewRunContext } from '../requests/new-run.ts';
+import { carryOutEach } from '../runs/carry-out.ts';
 import { viewDeployment } from '../view.ts';
 import { newDeployment, noHost } from './stored.ts';
 

@@ -9,9 +9,10 @@ import { sizeWithin } from '../../contents/with-contents.ts';
 import { requireCurrent } from '../../hosts/host.ts';
 import { firstMessage, isClaimed, shownMessage, type QueueContext } from '../../queues/queue.ts';
 import { hostQueue, type ResolvedQueue } from '../../queues/names.ts';
-import type { RunContext } from './run-context.ts';
-import { limitWait } from './limit-wait.ts';
-import { lookBy, runsTimer, takenDueAt } from './run-timer.ts';
+import type { RunContext } from '../runs/run-context.ts';
+import { limitWait } from '../runs/limit-wait.ts';
+import { takenDueAt } from '../decisions/run-limits.ts';
+import { lookBy, runsTimer } from '../runs/run-timer.ts';
 import { handedOut } from '../../configs/time-limit.ts';
 
 /** One timer a host, because a host has one claim at a time. */
