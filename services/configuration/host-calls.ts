@@ -50,8 +50,8 @@ import { exchangeJoinToken, issueJoinToken, refuseStackHost, returnHost, takeHos
 import { pageOfHosts } from './hosts/page.ts';
 import { compileSelection } from './hosts/select.ts';
 import { countedHosts, countHosts, findSilentHosts } from './hosts/silence.ts';
-import { findHost } from './queues/names.ts';
-import { hostsWithRequests } from './queues/forgotten.ts';
+import { findHost } from './hosts/queues.ts';
+import { hostsWithRequests } from './hosts/forgotten.ts';
 import type { ConfigurationContext } from './parts.ts';
 
 /** Answers questions about hosts, and those of their agents. */

@@ -31,7 +31,7 @@ import {
 import { pageOfQueues } from './queues/page.ts';
 import { putMessages } from './queues/put.ts';
 import { refusePost } from './queues/limits.ts';
-import { resolveQueue, type QueueUse, type ResolvedQueue } from './queues/names.ts';
+import { resolveQueue, type QueueUse, type ResolvedQueue } from './hosts/queues.ts';
 import type { NewMessage } from './queues/waiting-puts.ts';
 import {
   deleteRequests,
@@ -96,7 +96,7 @@ export function queueCallRoutes(context: CallContext): MessageRoute[] {
         limit: data.limit ?? 1000,
       });
       const views = await Promise.all(
-        found.map((document) => viewQueue(queues, { ...document, host: null, role: null })),
+        found.map((document) => viewQueue(queues, { ...document, kind: 'open', owner: null })),
       );
       return { queues: views.filter((view) => view !== undefined) };
     }),

@@ -26,7 +26,7 @@ import { handleMessage } from '../deployments/answers/posted.ts';
 import { readHostMessage } from '../hosts/response-body.ts';
 import { takeAndClaim, type CallContext } from '../queue-calls.ts';
 import { renewClaim } from '../queues/claim.ts';
-import { hostQueue, type ResolvedQueue } from '../queues/names.ts';
+import { hostQueue, type HostQueue } from '../hosts/queues.ts';
 import { firstMessage, isClaimed } from '../queues/queue.ts';
 
 /** Three heartbeats of a host, which sends one every 30 seconds. */
@@ -72,9 +72,9 @@ export class HostBridge {
   }
 
   /** Offers the first request of a queue that has changed. Does nothing for a host that is not listening (G3). */
-  offer(queue: ResolvedQueue): void {
+  offer(queue: HostQueue): void {
     const { host, role } = queue;
-    if (!this.#options.door() || role !== 'requests' || !host || !this.#isListening(host)) return;
+    if (!this.#options.door() || role !== 'requests' || !this.#isListening(host)) return;
     const offering = this.#serial
       .run(host.id, async () => {
         const { queues } = this.#options.context;

@@ -17,7 +17,8 @@ import type { ConfigurationResource, DeploymentState, HostDocument, MessageDocum
 import { hasEnded, takeInput } from '../deployments/runs/carry-out.ts';
 import { openHostToken, type HostContext } from '../hosts/host.ts';
 import { handOut, watchClaimed } from '../deployments/requests/hand-out.ts';
-import { hostQueue, type ResolvedQueue } from '../queues/names.ts';
+import { hostQueue } from '../hosts/queues.ts';
+import type { MessageQueue } from '../queues/message-queue.ts';
 import { firstMessage } from '../queues/queue.ts';
 import { popRequest, type SetAsideContext } from '../deployments/requests/set-aside.ts';
 import { collectSettings } from './os-collect-config.ts';
@@ -73,7 +74,7 @@ async function takeNext(
 }
 
 /** K3 */
-async function endUnsignalled(context: CollectContext, queue: ResolvedQueue): Promise<MessageDocument | undefined> {
+async function endUnsignalled(context: CollectContext, queue: MessageQueue): Promise<MessageDocument | undefined> {
   const head = await firstMessage(context.queues, queue);
   if (!head) return undefined;
   const taken = await takeInput(context, { run: head.id }, { kind: 'asked again' });

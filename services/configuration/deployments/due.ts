@@ -6,7 +6,7 @@ import { sweepDeparted } from '../hosts/host.ts';
 import type { HostMessageContext } from './runs/run-context.ts';
 import { firstMessage, isClaimed, sweepMessages } from '../queues/queue.ts';
 import { claimTimer } from './requests/hand-out.ts';
-import { hostQueue } from '../queues/names.ts';
+import { hostQueue } from '../hosts/queues.ts';
 import { sweepOutputs, type StoredOutputContext } from '../contents/stored-output.ts';
 import { lookAtRun, lookAtRuns } from './runs/look-at-runs.ts';
 import { forgetRuns } from './stored/forget.ts';

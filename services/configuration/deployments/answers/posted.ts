@@ -12,7 +12,7 @@ import type { ConfigurationResource, HostDocument, MessageDocument } from '../..
 import { factsIn } from '../../hosts/facts.ts';
 import { hearOf } from '../../hosts/host.ts';
 import { readHostMessage, type HostMessage } from '../../hosts/response-body.ts';
-import { hostQueue } from '../../queues/names.ts';
+import { hostQueue } from '../../hosts/queues.ts';
 import { putMessages } from '../../queues/put.ts';
 import { messagesInOrder } from '../../queues/queue.ts';
 import { trimAnswers } from '../../queues/trim.ts';

@@ -9,7 +9,7 @@ import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { responsesQueue } from '@anneal/contracts/queues.ts';
 import type { DeploymentState, HostDocument } from '../../collections.ts';
 import { readHostMessage, type HostMessage } from '../../hosts/response-body.ts';
-import { hostQueue } from '../../queues/names.ts';
+import { hostQueue } from '../../hosts/queues.ts';
 import { sealTexts } from '../decisions/quoted.ts';
 import { byRun } from '../runs/carry-out.ts';
 import type { HostMessageContext } from '../runs/run-context.ts';

@@ -10,7 +10,7 @@ import { hostEvent } from '@anneal/contracts/events.ts';
 import type { HostDocument } from '../../collections.ts';
 import type { Outgoing } from '@anneal/runtime/work/outbox.ts';
 import { unnamed, type Unexpected } from '../decisions/unexpected-answer.ts';
-import { hostQueue } from '../../queues/names.ts';
+import { hostQueue } from '../../hosts/queues.ts';
 import { changeHost } from '../../hosts/host.ts';
 import { actorOfHost, originOfHost } from '../../hosts/origin.ts';
 import type { RunContext } from '../runs/run-context.ts';

@@ -9,7 +9,7 @@
 import { claimMessages } from '../../queues/claim.ts';
 import type { MessageDocument } from '../../collections.ts';
 import { checkClaim, firstMessage, isClaimed, messagesInOrder, removeMessages } from '../../queues/queue.ts';
-import type { ResolvedQueue } from '../../queues/names.ts';
+import type { MessageQueue } from '../../queues/message-queue.ts';
 import { isInProgress } from '../decisions/run-states.ts';
 import { byRun, hasEnded, takeInput } from '../runs/carry-out.ts';
 import type { RunContext } from '../runs/run-context.ts';
@@ -52,7 +52,7 @@ const isWanted = async (context: RunContext, message: MessageDocument): Promise<
 /** Sets the first request of a host aside and returns it. Undefined while it is already set aside or claimed. */
 export async function popRequest(
   context: SetAsideContext,
-  queue: ResolvedQueue,
+  queue: MessageQueue,
   claim_id: string,
 ): Promise<MessageDocument | undefined> {
   const { messages } = await claimMessages(context.queues, {
@@ -71,7 +71,7 @@ export async function popRequest(
 /** @throws AnnealError Forbidden or InvalidRequest for a claimed message, as in every queue. */
 export async function deleteRequests(
   context: SetAsideContext,
-  options: { queue: ResolvedQueue; ids: readonly string[]; claim_id?: string | undefined },
+  options: { queue: MessageQueue; ids: readonly string[]; claim_id?: string | undefined },
 ): Promise<MessageDocument | undefined> {
   const { queue, ids, claim_id } = options;
   const { messages } = context.collections;
@@ -92,7 +92,7 @@ export async function deleteRequests(
 /** Removes the messages that no deployment waits for, and sets the first of the others aside. */
 export async function purgeRequests(
   context: SetAsideContext,
-  queue: ResolvedQueue,
+  queue: MessageQueue,
 ): Promise<MessageDocument | undefined> {
   const { messages } = context.collections;
   for await (const message of messagesInOrder(context.queues, queue)) {

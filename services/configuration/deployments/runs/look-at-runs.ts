@@ -1,6 +1,6 @@
 /** Looks at the runs of a host when their timer comes due: fails those whose limit is over, and sets the timer again. */
 import type { HostDocument, MessageDocument } from '../../collections.ts';
-import { hostQueue } from '../../queues/names.ts';
+import { hostQueue } from '../../hosts/queues.ts';
 import { firstMessage } from '../../queues/queue.ts';
 import type { RunDocument, RunInput, RunPlace } from '../decisions/run-inputs.ts';
 import { limitOfRun } from '../decisions/run-limits.ts';

@@ -2,7 +2,8 @@
 import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { DeploymentState, HostDocument, MessageDocument } from '../../collections.ts';
-import { hostQueue, type ResolvedQueue } from '../../queues/names.ts';
+import { hostQueue } from '../../hosts/queues.ts';
+import type { MessageQueue } from '../../queues/message-queue.ts';
 import { putInEach } from '../../queues/put.ts';
 import { dropMessage, firstMessage, isClaimed, messagesInOrder } from '../../queues/queue.ts';
 import type { Put } from '../../queues/waiting-puts.ts';
@@ -37,7 +38,7 @@ export async function offerEach(context: RunContext, offers: readonly Offer[]): 
       context.queues,
       requests.map(({ put }) => put),
     ),
-    context.timers().setAtLatest(requests.map(({ put, dueAt }) => runsTimer(context, put.queue.host?.id ?? '', dueAt))),
+    context.timers().setAtLatest(requests.map(({ put, dueAt }) => runsTimer(context, put.queue.owner ?? '', dueAt))),
   ]);
   await Promise.all(
     requests.map(async ({ put: { queue }, isFirst, isStarted }, index) => {
@@ -72,11 +73,11 @@ const afterOf = ({ after = [] }: DeploymentState) => (after.length > 0 ? { after
 /** Sets the limit of a request that its host has taken already, or that became the first while it was put. */
 async function limitOffered(
   context: RunContext,
-  { queue, message, isFirst }: { queue: ResolvedQueue; message: MessageDocument; isFirst: boolean },
+  { queue, message, isFirst }: { queue: MessageQueue; message: MessageDocument; isFirst: boolean },
 ): Promise<void> {
   const dueAt = takenDueAt(message);
   if (dueAt !== undefined) context.acceptances.note(message);
-  if (dueAt !== undefined) await lookBy(context, queue.host?.id ?? '', dueAt);
+  if (dueAt !== undefined) await lookBy(context, queue.owner ?? '', dueAt);
   else if (
     message.first_at === undefined &&
     (isFirst || (await firstMessage(context.queues, queue))?.id === message.id)

@@ -16,7 +16,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import type { DeploymentState, HostDocument, ConfigurationResource } from '../../collections.ts';
 import { askerOf, storedConfig } from './stored-config.ts';
-import { findHost } from '../../queues/names.ts';
+import { findHost } from '../../hosts/queues.ts';
 import { digestOf } from '../../configs/derive.ts';
 import { removedWithoutRun } from '../decisions/endings.ts';
 import { restingState, type NewRunContext, type RunTarget } from '../requests/new-run.ts';
