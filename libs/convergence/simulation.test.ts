@@ -28,7 +28,7 @@ describe('the core under a simulator', () => {
   });
 
   it.each([1501264, 512675, 707305])('keeps its invariants for seed %i, which once broke one', (seed) => {
-    expect(() => simulate(seed, [current], true)).not.toThrow();
+    expect(() => simulate(seed, [current], { isOrderly: true })).not.toThrow();
   });
 
   describe('scripted', () => {

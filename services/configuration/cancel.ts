@@ -15,22 +15,17 @@
  * N5 The engine takes no notice of a run whose request was answered when it was queued (`NO_SIGNAL`), so it does not
  *    cancel it. The request for the replacement ends it here.
  */
-import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
-import type { RunContext } from './deployments/runs/run-context.ts';
 import { change } from '@anneal/store/change.ts';
-import { unwaitedKey, type ConfigurationResource, type DeploymentState } from './collections.ts';
+import { unwaitedKey, type ConfigurationResource } from './collections.ts';
 import { hostIdOf } from './configs/derive.ts';
-import { finishRun, withdraw, type Ending } from './deployments/runs/run.ts';
-import { recalledEnding } from './deployments/runs/recall.ts';
+import type { RunDocument, RunInput } from './deployments/decisions/run-inputs.ts';
+import { isInProgress } from './deployments/decisions/run-states.ts';
+import { takeInput } from './deployments/runs/carry-out.ts';
+import type { RunContext } from './deployments/runs/run-context.ts';
+import { mayBegin } from './deployments/requests/set-aside.ts';
 import { isClaimed } from './queues/queue.ts';
-import { mayBegin } from './deployments/runs/set-aside.ts';
-
-const replacedRun = (name: string): AnnealError =>
-  new AnnealError('Superseded', `A newer version of the stack replaces ${name}, so its run was stopped.`);
-
-export const cancelledFailure = (name: string): Failure => toFailure(replacedRun(name));
 
 /** Safe under redelivery, in any order with its request, and when a newer request comes at the same time. */
 export async function handleCancel(context: RunContext, { data }: Envelope<ResourceRequest>): Promise<void> {
@@ -44,22 +39,17 @@ async function cancel(context: RunContext, { resource, fence }: ResourceRequest)
   const { document } = await change(context.collections.resources, resource.id, (current) =>
     current.fence < fence && (current.cancelled ?? 0) < fence ? { ...current, cancelled: fence } : undefined,
   );
-  const run_id = document?.fence === fence ? document.run_id : null;
-  if (!document || run_id === null) return;
-  if (await isInHand(context, document)) {
-    await change(context.collections.resources, resource.id, (current) =>
-      current.fence === fence && current.response === null ? { ...current, cancelled: fence } : undefined,
-    );
-    return;
-  }
-  const decide = (deployment: DeploymentState, current: ConfigurationResource) =>
-    endingOf(context, { deployment, current, fence });
-  const ended = await finishRun(context, run_id, decide, { document });
-  if (ended) return;
-  // A repeat: the first attempt may have ended between the two steps.
-  const left = await context.collections.resources.get(resource.id);
-  if (left?.run_id !== run_id || left.status === 'IN_PROGRESS' || left.host_id === null) return;
-  await withdraw(context, { run_id, host_id: left.host_id, even_claimed: false });
+  const run = document?.fence === fence ? document.run_id : null;
+  if (run !== null) await takeInput(context, { run, document }, (current) => cancelInput(context, current, fence));
+}
+
+/** N4 */
+async function cancelInput(context: RunContext, run: RunDocument, fence: number): Promise<RunInput> {
+  const { waiting_for, after = [] } = run.deployment;
+  const comesLater = isInProgress(run) && (waiting_for.length > 0 || !(await mayBegin(context, { after }, [])));
+  const message = comesLater ? await context.collections.messages.get(run.run_id ?? '') : undefined;
+  const isHeld = message !== undefined && isClaimed(message, context.queues.now());
+  return { kind: 'cancelled', fence, comesLater, isHeld };
 }
 
 /**
@@ -70,30 +60,9 @@ export async function endReplaced(context: RunContext, document: ConfigurationRe
   const { deployment, action, kind } = document;
   if (kind !== 'deployment' || action !== 'create' || !deployment || document.stack_id === '') return;
   const found = await context.collections.resources.find({ where: { unwaited: unwaitedKey(document) } });
-  for (const { id, run_id, deployment: other } of found) {
-    if (id === document.id || run_id === null || !other || other.created_at >= deployment.created_at) continue;
-    const error = replacedRun(other.name);
-    const ending = { status: 'FAILED', reason: error.message, failure: toFailure(error), isStopped: true } as const;
-    await finishRun(context, run_id, () => ending);
+  for (const other of found) {
+    const { id, run_id: run, deployment: older } = other;
+    if (id === document.id || run === null || !older || older.created_at >= deployment.created_at) continue;
+    await takeInput(context, { run, document: other }, { kind: 'replaced' });
   }
-}
-
-async function endingOf(
-  context: RunContext,
-  { deployment, current, fence }: { deployment: DeploymentState; current: ConfigurationResource; fence: number },
-): Promise<Ending | undefined> {
-  if (current.fence !== fence || current.response) return undefined;
-  if (await waitsForOthers(context, deployment)) return recalledEnding(deployment.name);
-  const error = replacedRun(deployment.name);
-  return { status: 'FAILED', reason: error.message, failure: toFailure(error), isStopped: true };
-}
-
-const waitsForOthers = async (context: RunContext, { waiting_for, after = [] }: DeploymentState): Promise<boolean> =>
-  waiting_for.length > 0 || !(await mayBegin(context, { after }, []));
-
-/** N4 */
-async function isInHand(context: RunContext, { deployment, run_id }: ConfigurationResource): Promise<boolean> {
-  if (deployment?.status !== 'IN_PROGRESS' || !(await waitsForOthers(context, deployment))) return false;
-  const message = await context.collections.messages.get(run_id ?? '');
-  return message !== undefined && isClaimed(message, context.queues.now());
 }

@@ -1,14 +1,14 @@
 /** Handlers of the calls about configs and deployments. */
 import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import * as contract from '@anneal/contracts/calls/configuration.ts';
-import { createConfig, deleteConfig } from './deployments/answers/stored-config.ts';
+import { createConfig, deleteConfig } from './deployments/stored/stored-config.ts';
 import { listConfigs, showConfig } from './deployments/config-view.ts';
 import { readOutput } from './output/read-output.ts';
 import { takeReport } from './output/report.ts';
 import type { StoredOutputContext } from './contents/stored-output.ts';
-import type { NewRunContext } from './deployments/runs/new-run.ts';
-import { createDeployment, deleteDeployment, updateDeployment } from './deployments/answers/stored.ts';
-import { startRuns } from './deployments/answers/run-on-hosts.ts';
+import type { NewRunContext } from './deployments/requests/new-run.ts';
+import { createDeployment, deleteDeployment, updateDeployment } from './deployments/stored/stored.ts';
+import { startRuns } from './deployments/stored/run-on-hosts.ts';
 import { listDeployments, metadataOf, showDeployment } from './deployments/view.ts';
 
 export function deploymentRoutes(context: NewRunContext & StoredOutputContext): MessageRoute[] {

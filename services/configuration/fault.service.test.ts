@@ -74,6 +74,24 @@ describe('a deployment whose service stops halfway', () => {
   });
 });
 
+it('a run whose limit was over just before the service ended is not handed out after the next start', async () => {
+  const context = await createTestContext({ name: 'configuration' });
+  const shared = { bus: context.bus, store: context.store, directory: context.directory };
+  const first = await createRig(shared);
+  const host = await first.host('web');
+  const ended = failOnce('configuration.run.ended');
+  await first.request('create', {
+    type: 'OS::Heat::OrderedConfig',
+    properties: { hosted_on: host.id, script: 'true', options: { queue_timeout: 0.2 } },
+  });
+  await expect.poll(ended.fired).toBe(true);
+  await first.stop();
+  const second = await createRig(shared);
+  expect(await second.claim(host.id)).toBeUndefined();
+  await second.stop();
+  await context.dispose();
+});
+
 it('the outbox publishes the events of an outage when the broker is back, without a new message', async () => {
   const context = await createTestContext({ name: 'configuration' });
   let away = false;

@@ -30,8 +30,8 @@ import type { HostDocument } from './collections.ts';
 import { checkOwnServer, collectMetadata, sealedSettings } from './collectors/collect.ts';
 import type { ContextCollections } from './contexts/document.ts';
 import { listContexts, showContext } from './contexts/view.ts';
-import { deliverWaiting } from './deployments/answers/waiting.ts';
-import { abandonRuns } from './deployments/runs/run.ts';
+import { deliverWaiting } from './deployments/stored/waiting.ts';
+import { abandonRuns } from './deployments/runs/abandon.ts';
 import { grantBroker, revokeBroker } from './hosts/grant.ts';
 import {
   authenticateHost,
@@ -50,8 +50,8 @@ import { exchangeJoinToken, issueJoinToken, refuseStackHost, returnHost, takeHos
 import { pageOfHosts } from './hosts/page.ts';
 import { compileSelection } from './hosts/select.ts';
 import { countedHosts, countHosts, findSilentHosts } from './hosts/silence.ts';
-import { findHost } from './queues/names.ts';
-import { hostsWithRequests } from './queues/forgotten.ts';
+import { findHost } from './hosts/queues.ts';
+import { hostsWithRequests } from './hosts/forgotten.ts';
 import type { ConfigurationContext } from './parts.ts';
 
 /** Answers questions about hosts, and those of their agents. */

@@ -15,14 +15,15 @@ import { openConfigurationCollections, type ConfigurationCollections } from './c
 import { openOutputs, type StoredOutputContext } from './contents/stored-output.ts';
 import { Contexts } from './contexts/contexts.ts';
 import { openContexts, type ContextCollections } from './contexts/document.ts';
-import type { HostMessageContext } from './deployments/answers/message.ts';
+import type { HostMessageContext } from './deployments/runs/run-context.ts';
 import { Acceptances } from './deployments/runs/acceptances.ts';
-import { fire } from './deployments/runs/due.ts';
-import { limitFirst } from './deployments/runs/hand-out.ts';
-import type { SetAsideContext } from './deployments/runs/set-aside.ts';
+import { fire } from './deployments/due.ts';
+import { limitFirst } from './deployments/requests/hand-out.ts';
+import type { SetAsideContext } from './deployments/requests/set-aside.ts';
 import { Contacts } from './hosts/contacts.ts';
 import type { ProviderContext } from './provider.ts';
-import type { ResolvedQueue } from './queues/names.ts';
+import { aliasesOf, isHostQueue, type HostQueue } from './hosts/queues.ts';
+import type { MessageQueue } from './queues/message-queue.ts';
 import type { QueueContext } from './queues/queue.ts';
 import { createPuts } from './queues/waiting-puts.ts';
 import { configurationSettings } from './settings.ts';
@@ -32,7 +33,7 @@ const latestReportMs = 45_000;
 /** Most agents report the start of a config that runs longer than a second. */
 const acceptedAfterMs = 1_000;
 /** Each costs some hundred bytes of memory. */
-const hostQueuesKept = 20_000;
+const queuesKept = 20_000;
 
 /** The parts that every function of the service may use. */
 export type ConfigurationContext = HostMessageContext & ProviderContext & SetAsideContext & StoredOutputContext;
@@ -144,16 +145,16 @@ const queuesOf = (
   service: ServiceContext,
   settings: Values,
   parts: Pick<QueueContext, 'collections' | 'onFirst'> &
-    Pick<QueueContext['limits'], 'admitQueue'> & { offer: (queue: ResolvedQueue) => void },
+    Pick<QueueContext['limits'], 'admitQueue'> & { offer: (queue: HostQueue) => void },
 ): QueueContext => ({
   collections: parts.collections,
   secrets: service.secrets,
   serial: new Serial(),
   puts: createPuts(),
-  hostQueues: new Recent(hostQueuesKept),
+  cachedQueues: new Recent(queuesKept),
   now: () => service.now().getTime(),
   wake: async (...woken) => {
-    for (const queue of woken) parts.offer(queue);
+    for (const queue of woken) if (isHostQueue(queue)) parts.offer(queue);
     await wakeClients(service, woken);
   },
   onFirst: parts.onFirst,
@@ -167,11 +168,11 @@ const queuesOf = (
 });
 
 /** Wakes the HTTP clients that wait at queues, under each name that the queue of a host has. */
-function wakeClients(service: ServiceContext, queues: readonly ResolvedQueue[]): Promise<void> {
-  const filled = queues.map(({ project, name: queue, host, role }) => {
-    const aliases = host && role ? [`${host.name}.${role}`, ...(role === 'requests' ? [host.name, host.id] : [])] : [];
-    const data = { project, queue, ...(aliases.length > 0 && { aliases }) };
-    return service.mint(queueFilled, { subject: queue, project, data });
+function wakeClients(service: ServiceContext, queues: readonly MessageQueue[]): Promise<void> {
+  const filled = queues.map((queue) => {
+    const { project, name } = queue;
+    const data = { project, queue: name, ...(isHostQueue(queue) && { aliases: aliasesOf(queue) }) };
+    return service.mint(queueFilled, { subject: name, project, data });
   });
   return service.bus.publish(filled);
 }

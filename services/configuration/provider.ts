@@ -14,7 +14,7 @@ import type { Draft } from '@anneal/store/port.ts';
 import type { DeploymentState, ConfigurationResource } from './collections.ts';
 import { adoptedState } from './deployments/adopted.ts';
 import { digestOf, hostIdOf, replacedBy } from './configs/derive.ts';
-import { cancelledFailure, endReplaced } from './cancel.ts';
+import { endReplaced } from './cancel.ts';
 import { configOf } from './deployments/made-config.ts';
 import {
   afterThoseBefore,
@@ -23,10 +23,13 @@ import {
   runTarget,
   type NewRunContext,
   type RunTarget,
-} from './deployments/runs/new-run.ts';
-import { attributesOf } from './deployments/answers/outcome.ts';
-import { carryOut, queuedRuns, settleDependents, withdraw } from './deployments/runs/run.ts';
-import { respond, withEvent } from './respond.ts';
+} from './deployments/requests/new-run.ts';
+import { decideRun } from './deployments/decisions/decide.ts';
+import { removedWithoutRun, cancelledFailure } from './deployments/decisions/endings.ts';
+import { attributesOf } from './deployments/decisions/outcome.ts';
+import { carryOut, settleDependents, toolsOf, withMessages } from './deployments/runs/carry-out.ts';
+import { queuedRuns, withdraw } from './deployments/runs/queue-changes.ts';
+import { respond } from './respond.ts';
 
 export interface ProviderContext extends NewRunContext {
   readonly gatewayUrl: string;
@@ -175,16 +178,8 @@ function withoutRunBefore(
 ): Draft<ConfigurationResource> {
   const { deployment } = draft;
   if (deployment?.status !== 'IN_PROGRESS' || !known || known.response || draft.run_id !== known.run_id) return draft;
-  const error = new AnnealError('Superseded', `A newer request for ${deployment.name} replaced this run.`);
-  const ended = {
-    ...deployment,
-    status: 'FAILED' as const,
-    reason: error.message,
-    failure: toFailure(error),
-    waiting_for: [],
-    finished_at: context.service.now().toISOString(),
-  };
-  return withEvent(context, { ...draft, deployment: ended, status: 'FAILED' }, 'failed', known.version + 1);
+  const decision = decideRun({ ...draft, deployment }, { kind: 'overtaken' }, toolsOf(context));
+  return withMessages(context, { run: decision.run ?? draft, version: known.version + 1 }, decision);
 }
 
 const removal = ({ queues }: ProviderContext, action: Action): number | null =>
@@ -258,7 +253,7 @@ async function decideDeployment(
   const host = hostId === null ? undefined : await context.collections.hosts.get(hostId);
   const absent = !host || host.status === 'deleting';
   if (action === 'delete') {
-    const done = { ...base, removed_at: context.queues.now(), ...ended(base) };
+    const done = { ...base, removed_at: context.queues.now(), ...removedWithoutRun(base) };
     if (absent || !before || hasNeverRun(before)) return respond(context, done, { status: 'complete' });
     const target = { config: before.config, values: before.input_values, actions: [...before.actions] };
     const run = startRun(context, {
@@ -352,12 +347,3 @@ const answerOf = ({ signal_transport: transport }: DeploymentState) => ({
 /** A config that was skipped when it was created has done nothing that its deletion could undo. */
 const hasNeverRun = ({ status, applied, started_at }: DeploymentState): boolean =>
   status === 'SKIPPED' && applied === null && started_at === null;
-
-/** Ends a deployment that is removed without a run, so that it does not stay in progress. */
-const ended = (base: Draft<ConfigurationResource>): Partial<ConfigurationResource> =>
-  base.deployment?.status === 'IN_PROGRESS'
-    ? {
-        status: 'COMPLETE',
-        deployment: { ...base.deployment, status: 'COMPLETE', reason: 'It was deleted.', waiting_for: [] },
-      }
-    : {};

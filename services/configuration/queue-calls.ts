@@ -10,15 +10,10 @@ import { change } from '@anneal/store/change.ts';
 import { checkMetadata } from './queues/reserved-metadata.ts';
 import { claimMessages, liveClaim, releaseClaim, renewClaim } from './queues/claim.ts';
 import { hearOf, requireCurrent } from './hosts/host.ts';
-import {
-  handleMessage,
-  handlePosted,
-  readPosted,
-  sealQuoted,
-  type HostMessageContext,
-} from './deployments/answers/message.ts';
+import { takePosted } from './deployments/answers/posted.ts';
+import type { HostMessageContext } from './deployments/runs/run-context.ts';
 import { collectMessage } from './collectors/collect.ts';
-import { findRunConfig, handOut, recordContact, watchClaimed } from './deployments/runs/hand-out.ts';
+import { findRunConfig, handOut, recordContact, watchClaimed } from './deployments/requests/hand-out.ts';
 import {
   hidesSecrets,
   listMessages,
@@ -36,8 +31,7 @@ import {
 import { pageOfQueues } from './queues/page.ts';
 import { putMessages } from './queues/put.ts';
 import { refusePost } from './queues/limits.ts';
-import { hostQueue, resolveQueue, type QueueUse, type ResolvedQueue } from './queues/names.ts';
-import { trimAnswers } from './queues/trim.ts';
+import { resolveQueue, type QueueUse, type ResolvedQueue } from './hosts/queues.ts';
 import type { NewMessage } from './queues/waiting-puts.ts';
 import {
   deleteRequests,
@@ -46,7 +40,7 @@ import {
   popRequest,
   purgeRequests,
   type SetAsideContext,
-} from './deployments/runs/set-aside.ts';
+} from './deployments/requests/set-aside.ts';
 
 /**
  * The same call, repeated, gets the same id. It begins with the time in the id of the call, a UUIDv7, so that new
@@ -102,7 +96,7 @@ export function queueCallRoutes(context: CallContext): MessageRoute[] {
         limit: data.limit ?? 1000,
       });
       const views = await Promise.all(
-        found.map((document) => viewQueue(queues, { ...document, host: null, role: null })),
+        found.map((document) => viewQueue(queues, { ...document, kind: 'open', owner: null })),
       );
       return { queues: views.filter((view) => view !== undefined) };
     }),
@@ -255,7 +249,7 @@ async function takeAnswers(
     );
   }
   const messages = data.answers.map((message, index) => ({ ...message, id: repeatableId('post', id, index) }));
-  await postAnswers(context, hostQueue(queue.host, 'responses'), {
+  await takePosted(context, queue.host, {
     client_id: data.client_id ?? queue.host.id,
     messages,
     claimed: { queue: queue.id, isNew },
@@ -270,48 +264,11 @@ async function post(
   const { client_id, messages, mostDefaultTtl } = posted;
   if (queue.host) refuseDelays(queue, messages);
   if (queue.role === 'requests') refuseForeign(queue, messages);
-  if (queue.host && queue.role === 'responses') return postAnswers(context, queue, { client_id, messages });
+  if (queue.host && queue.role === 'responses') return takePosted(context, queue.host, { client_id, messages });
   const limits = queue.host ? undefined : context.queues.limits;
   const stored = await putMessages(context.queues, { queue, client_id, messages, mostDefaultTtl, limits });
   // A repeat of the call after a crash publishes the same events.
   if (!queue.host) await publishPosted(context, queue, stored);
-  await context.queues.wake(queue);
-}
-
-/**
- * Stores and processes the messages of a host. With a claim they are processed first, because the host repeats the call
- * until it has the answer; without one they are stored first, because the sender may not repeat it (M1).
- */
-async function postAnswers(
-  context: HostMessageContext,
-  queue: ResolvedQueue,
-  posted: { client_id: string; messages: readonly NewMessage[]; claimed?: { queue: string; isNew: boolean } },
-): Promise<void> {
-  const { host } = queue;
-  if (!host) return;
-  const { client_id, messages, claimed } = posted;
-  const read = await readPosted(context, host, messages);
-  const kept = messages.map((message) => ({
-    ...message,
-    ttl: Math.max(message.ttl ?? 0, context.responseKeepSeconds),
-  }));
-  const { sealed, runs } = await sealQuoted(context, host, { posted: kept, read });
-  if (claimed === undefined) {
-    // Process a hello first, because the `up` event of a host carries its facts.
-    const stored = await putMessages(context.queues, { queue, client_id, messages: sealed });
-    await handlePosted(context, host, stored);
-    await trimAnswers(context.collections, stored);
-  } else {
-    const quiet = { ...context, queues: { ...context.queues, claimedNext: claimed.queue } };
-    for (const { id } of messages) {
-      const message = read.get(id);
-      if (message) await handleMessage(quiet, host, { message, run: runs.get(id) });
-    }
-    const { isNew } = claimed;
-    const stored = await putMessages(context.queues, { queue, client_id, messages: sealed, handled: true, isNew });
-    await trimAnswers(context.collections, stored);
-  }
-  await hearOf(context, host);
   await context.queues.wake(queue);
 }
 

@@ -1,11 +1,15 @@
 /** Completes unfinished work at a start. Reads everything from the documents and nothing from the queues. */
 import { change } from '@anneal/store/change.ts';
 import { awaitedKey, type ConfigurationResource } from './collections.ts';
-import { abandonRuns, carryOut, settleDependents } from './deployments/runs/run.ts';
-import { armSweep } from './deployments/runs/due.ts';
+import { abandonRuns } from './deployments/runs/abandon.ts';
+import { isInProgress } from './deployments/decisions/run-states.ts';
+import { carryOut, settleDependents } from './deployments/runs/carry-out.ts';
+import { withdraw } from './deployments/runs/queue-changes.ts';
+import { armSweep } from './deployments/due.ts';
 import { flushOutbox } from '@anneal/runtime/work/outbox.ts';
 import { forgetHost } from './hosts/host.ts';
-import { handlePosted, type HostMessageContext } from './deployments/answers/message.ts';
+import { handlePosted } from './deployments/answers/posted.ts';
+import type { HostMessageContext } from './deployments/runs/run-context.ts';
 
 export async function recover(context: HostMessageContext): Promise<void> {
   const { collections, service } = context;
@@ -20,8 +24,18 @@ export async function recover(context: HostMessageContext): Promise<void> {
   for (const host of unsaid) await flushOutbox(service, collections.hosts, host);
   await resumeRuns(context);
   const unsent = await collections.resources.find({ where: { unsent: true } });
-  for (const document of unsent) await context.outbox.flush(document);
+  for (const document of unsent) {
+    await withdrawEnded(context, document);
+    await context.outbox.flush(document);
+  }
   await armSweep(context);
+}
+
+/** Takes the request of a run that ended just before a crash out of the queue of its host. */
+async function withdrawEnded(context: HostMessageContext, document: ConfigurationResource): Promise<void> {
+  const { run_id, host_id } = document;
+  if (run_id === null || host_id === null || isInProgress(document)) return;
+  await withdraw(context, { run_id, host_id, even_claimed: false });
 }
 
 async function handleWaiting(context: HostMessageContext): Promise<void> {
@@ -30,7 +44,7 @@ async function handleWaiting(context: HostMessageContext): Promise<void> {
   for (const message of waiting) {
     const queue = await queues.get(message.queue);
     const host = queue?.host_id == null ? undefined : await hosts.get(queue.host_id);
-    if (host) await handlePosted(context, host, [message]);
+    if (host) await handlePosted(context, host, { posted: [message] });
   }
 }
 

@@ -7,6 +7,9 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { ConfigurationResource, DeploymentState } from './collections.ts';
 
+/** A step of a deployment that has an event of its own. */
+export type DeploymentStep = Exclude<keyof typeof deploymentEvent, 'output'>;
+
 interface RespondContext {
   readonly service: Pick<ServiceContext, 'mint'>;
 }
@@ -39,7 +42,7 @@ export function respond(
 export function withEvent(
   { service }: RespondContext,
   document: Draft<ConfigurationResource>,
-  step: Exclude<keyof typeof deploymentEvent, 'output'>,
+  step: DeploymentStep,
   version: number,
 ): Draft<ConfigurationResource> {
   const { deployment } = document;

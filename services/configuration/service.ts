@@ -13,7 +13,7 @@ import { sweepEvery } from '@anneal/runtime/work/sweeps.ts';
 import { handleCancel } from './cancel.ts';
 import { serveHostCounts } from './counts.ts';
 import { deploymentRoutes } from './deployment-calls.ts';
-import { failNamed, handleRefused } from './deployments/answers/message.ts';
+import { failNamed, handleRefused } from './deployments/answers/refused.ts';
 import { handleSignal } from './deployments/answers/signal.ts';
 import { contextRoutes, hostRoutes } from './host-calls.ts';
 import { noteEarlierSuspensions } from './hosts/earlier-suspensions.ts';

@@ -39,6 +39,7 @@ import {
   nodeStatesPage,
   resourceTypesPage,
   settingsPage,
+  runTransitionsPage,
   transitionsPage,
   workflowActionsPage,
 } from './reference.ts';
@@ -81,6 +82,7 @@ const pages: Record<string, string> = {
     ...Object.values(clockMetrics),
   ]),
   'resource-types.md': resourceTypesPage(builtInTypes),
+  'run-transitions.md': runTransitionsPage(),
   'settings.md': settingsPage([
     { name: 'Every process', settings: sharedSettings },
     ...services.map(({ name, settings }) => ({ name, settings })),

@@ -1,4 +1,5 @@
 /** The reference pages, generated from the code. Pure: from definitions to Markdown. */
+import { runEffects, runStates, runTransitions } from '@anneal/configuration/deployments/decisions/run-states.ts';
 import { errorTable } from '@anneal/contracts/errors.ts';
 import { phases, refusals, transitions } from '@anneal/convergence/traversal/transitions.ts';
 import { definitionsByFile } from '@anneal/contracts/registry.ts';
@@ -310,5 +311,24 @@ export function transitionsPage(): string {
     ),
     '## Refusals',
     table(['refusal', 'because'], Object.entries(refusals)),
+  );
+}
+
+export function runTransitionsPage(): string {
+  const rows = Object.entries(runTransitions);
+  const exceptions = rows.flatMap(([input, { except = [] }]) =>
+    except.length === 0 ? [] : [[input, except.map(({ when, effect }) => `${effect} when ${when}`).join('; ')]],
+  );
+  return page(
+    'Run transitions',
+    'What an input does to a run, which is one config on one host, by the state of the run: see [deployments](../concepts/deployments.md). A run that waits, is queued, accepted or running has the status `IN_PROGRESS`; an ended one is `COMPLETE`, `FAILED` or `SKIPPED`.',
+    table(
+      ['input', ...runStates],
+      rows.map(([input, { in: effects }]) => [input, ...runStates.map((state) => effects[state])]),
+    ),
+    '## Exceptions\n\nWhere the input has an effect, the first exception that holds decides instead.',
+    table(['input', 'exceptions, in this order'], exceptions),
+    '## Effects',
+    table(['effect', 'meaning'], Object.entries(runEffects)),
   );
 }

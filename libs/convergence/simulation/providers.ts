@@ -24,7 +24,8 @@ export const kind: Temper = { fails: 0, twice: 0, dies: 0, busy: 0 };
 const failsAtOnce = ({ action, properties }: PendingRequest): boolean =>
   (action === 'create' || action === 'update') && Number(properties['value']) % 50 === 7;
 
-interface Around {
+/** The world of a provider. */
+export interface ProviderWorld {
   readonly random: Random;
   readonly books: Books;
   readonly temper: () => Temper;
@@ -32,6 +33,21 @@ interface Around {
   readonly later: (delay: number, run: () => void) => void;
   /** Delivers the response to the resource's stack after the delay. */
   readonly say: (response: ResourceResponse, delay: number) => void;
+}
+
+/** Serves the type `Latest` in place of the simulated providers. */
+export interface LatestProvider {
+  /** Handles a request, also a duplicate. */
+  serve(resource: ResourceDocument): void;
+  /** Stops the work on the request with this fence, which then fails. */
+  cancel(resource: ResourceDocument, fence: number): void;
+}
+
+/** The world of a provider that keeps time, and whose process may die. */
+export interface TimedProviderWorld extends ProviderWorld {
+  readonly now: () => number;
+  /** True when the process dies here. */
+  readonly dies: () => boolean;
 }
 
 /** Serves requests on the objects in the ledger and sends the responses. */
@@ -42,9 +58,9 @@ export class SimulatedProviders {
   silent = false;
   private readonly fences = new Map<string, number>();
   private readonly answers = new Map<string, ResourceResponse>();
-  private readonly around: Around;
+  private readonly around: ProviderWorld;
 
-  constructor(around: Around) {
+  constructor(around: ProviderWorld) {
     this.around = around;
   }
 

@@ -9,7 +9,7 @@ import { nestedPlan, newSimulatedStack, simulatedPlan, simulatedTarget, type Des
 import type { Core } from './shell.ts';
 import { kind } from './providers.ts';
 import { changeWishes, instantTypes, mixedTypes } from './wishes.ts';
-import { rootId, SimulatedWorld } from './world.ts';
+import { rootId, SimulatedWorld, type SimulationOptions } from './world.ts';
 
 /** The measures of one run. */
 export interface Run {
@@ -22,15 +22,13 @@ export interface Run {
 export const current: Core = { step, loadState };
 const root = rootId;
 
-/**
- * `isOrderly`: steps are tried once, and documents have the order in which they were written.
- * @throws Error that names the invariant that was broken
- */
-export function simulate(seed: number, cores: readonly Core[] = [current], isOrderly = false): Run {
-  const world = new SimulatedWorld(seed, cores, isOrderly);
+/** Lives one life of a tree of stacks. @throws Error that names the invariant that was broken */
+export function simulate(seed: number, cores: readonly Core[] = [current], options: SimulationOptions = {}): Run {
+  const { isOrderly = false } = options;
+  const world = new SimulatedWorld(seed, cores, options);
   const { random } = world;
   const chance = (percent: number): boolean => world.chance(percent);
-  const types = isOrderly || seed % 8 > 2 ? mixedTypes : instantTypes;
+  const types = options.types ?? (isOrderly || seed % 8 > 2 ? mixedTypes : instantTypes);
   let wishes: DesiredResources = {};
   let count = 0;
   const id = (what: string): string => `${what} ${(count += 1)}`;

@@ -15,9 +15,9 @@ import { checkSnapshot } from './checks/deletions.ts';
 import type { CheckedWorld } from './checks/checked-world.ts';
 import { Unasked } from './checks/answers.ts';
 import { checkStep } from './checks/invariants.ts';
-import { createRandom, toolsAt, type Random } from './model.ts';
+import { createRandom, toolsAt, type Random, type WishType } from './model.ts';
 import { answerSimulatedParent, askNested, sendToNested } from './nested-shell.ts';
-import { kind, SimulatedProviders, type Temper } from './providers.ts';
+import { kind, SimulatedProviders, type LatestProvider, type Temper, type TimedProviderWorld } from './providers.ts';
 import { checkIndexes } from './checks/record.ts';
 import {
   createShell,
@@ -37,6 +37,16 @@ type Request = Extract<Effect, { kind: 'request' }>;
 
 /** The stack without a parent. */
 export const rootId = 's';
+
+/** The parts of the world that a test may choose. */
+export interface SimulationOptions {
+  /** True: steps are tried once, and documents have the order in which they were written. */
+  readonly isOrderly?: boolean;
+  /** The types of a template, as often as each occurs. Absent: the seed chooses. */
+  readonly types?: readonly WishType[];
+  /** Makes the provider of the type `Latest`. Absent: the simulated providers serve it. */
+  readonly latest?: (world: TimedProviderWorld) => LatestProvider;
+}
 
 /** Everything around the core. `cores` step the stacks side by side; the seed determines the run. */
 export class SimulatedWorld implements CheckedWorld {
@@ -66,7 +76,7 @@ export class SimulatedWorld implements CheckedWorld {
   readonly most: number;
   readonly cores: readonly Core[];
   private readonly broker: SimulatedBroker;
-  readonly providers = new SimulatedProviders({
+  private readonly around: TimedProviderWorld = {
     random: (below) => this.random(below),
     books: this.books,
     temper: () => this.temper,
@@ -75,9 +85,14 @@ export class SimulatedWorld implements CheckedWorld {
       const id = `response ${response.resource_id} ${response.fence}`;
       this.deliver(response.stack_id, { kind: 'response', id, response }, delay);
     },
-  });
+    now: () => this.clock.now,
+    dies: () => this.temper.dies > 0 && this.chance(this.temper.dies),
+  };
+  readonly providers = new SimulatedProviders(this.around);
+  private readonly latest: LatestProvider;
 
-  constructor(seed: number, cores: readonly Core[], isOrderly = false) {
+  constructor(seed: number, cores: readonly Core[], { isOrderly = false, latest }: SimulationOptions = {}) {
+    this.latest = latest?.(this.around) ?? this.providers;
     this.random = createRandom(seed);
     // From another source, so that an orderly seed means the same run as before.
     this.disorder = new Disorder(isOrderly ? undefined : createRandom(seed + 0x5eed));
@@ -241,7 +256,7 @@ export class SimulatedWorld implements CheckedWorld {
   /** Passes the cancellation of a request to its provider. False for a nested stack. */
   private cancelLeaf(resource: ResourceDocument | undefined, fence: number): boolean {
     if (!resource || isNested(resource)) return false;
-    this.clock.after(this.random(200), () => this.providers.cancel(resource, fence));
+    this.clock.after(this.random(200), () => this.providerOf(resource).cancel(resource, fence));
     return true;
   }
 
@@ -253,9 +268,13 @@ export class SimulatedWorld implements CheckedWorld {
       this.clock.after(delay, () => askNested(this, stack, resource));
       return;
     }
-    this.clock.after(delay, () => this.providers.serve(resource));
-    if (this.chance(this.temper.twice))
-      this.clock.after(delay + this.random(3000), () => this.providers.serve(resource));
+    const provider = this.providerOf(resource);
+    this.clock.after(delay, () => provider.serve(resource));
+    if (this.chance(this.temper.twice)) this.clock.after(delay + this.random(3000), () => provider.serve(resource));
+  }
+
+  private providerOf({ type }: ResourceDocument): LatestProvider {
+    return type === 'Latest' ? this.latest : this.providers;
   }
 
   private watch(step: WatchedStep): void {

@@ -20,13 +20,13 @@ import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { Serial } from '@anneal/runtime/work/serial.ts';
 import { change } from '@anneal/store/change.ts';
 import type { HostDocument } from '../collections.ts';
-import { finishRun } from '../deployments/runs/run.ts';
+import { takeInput } from '../deployments/runs/carry-out.ts';
 import { hearOf } from '../hosts/host.ts';
-import { handleMessage } from '../deployments/answers/message.ts';
+import { handleMessage } from '../deployments/answers/posted.ts';
 import { readHostMessage } from '../hosts/response-body.ts';
 import { takeAndClaim, type CallContext } from '../queue-calls.ts';
 import { renewClaim } from '../queues/claim.ts';
-import { hostQueue, type ResolvedQueue } from '../queues/names.ts';
+import { hostQueue, type HostQueue } from '../hosts/queues.ts';
 import { firstMessage, isClaimed } from '../queues/queue.ts';
 
 /** Three heartbeats of a host, which sends one every 30 seconds. */
@@ -72,9 +72,9 @@ export class HostBridge {
   }
 
   /** Offers the first request of a queue that has changed. Does nothing for a host that is not listening (G3). */
-  offer(queue: ResolvedQueue): void {
+  offer(queue: HostQueue): void {
     const { host, role } = queue;
-    if (!this.#options.door() || role !== 'requests' || !host || !this.#isListening(host)) return;
+    if (!this.#options.door() || role !== 'requests' || !this.#isListening(host)) return;
     const offering = this.#serial
       .run(host.id, async () => {
         const { queues } = this.#options.context;
@@ -172,9 +172,7 @@ export class HostBridge {
     const first = await firstMessage(context.queues, hostQueue(host, 'requests'));
     if (first?.claim_client === brokerClient) {
       const failure = toFailure(new AnnealError('TooLarge', error));
-      await finishRun(context, first.id, (deployment) =>
-        deployment.host_id === host.id ? { status: 'FAILED', reason: error, failure } : undefined,
-      );
+      await takeInput(context, { run: first.id }, { kind: 'refused', host, failure });
     }
     this.#log.warn({ host: host.id, bytes }, 'message of a host dropped: it is too large');
     return { accepted: false, error };

@@ -13,17 +13,17 @@
 import { hostRequestSchema, type HostRequest, type QueueMessage } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { change } from '@anneal/store/change.ts';
 import type { ConfigurationResource, DeploymentState, HostDocument, MessageDocument } from '../collections.ts';
-import { byRun, finishRun } from '../deployments/runs/run.ts';
+import { hasEnded, takeInput } from '../deployments/runs/carry-out.ts';
 import { openHostToken, type HostContext } from '../hosts/host.ts';
-import { handOut, watchClaimed } from '../deployments/runs/hand-out.ts';
-import { hostQueue, type ResolvedQueue } from '../queues/names.ts';
+import { handOut, watchClaimed } from '../deployments/requests/hand-out.ts';
+import { hostQueue } from '../hosts/queues.ts';
+import type { MessageQueue } from '../queues/message-queue.ts';
 import { firstMessage } from '../queues/queue.ts';
-import { popRequest, type SetAsideContext } from '../deployments/runs/set-aside.ts';
+import { popRequest, type SetAsideContext } from '../deployments/requests/set-aside.ts';
 import { collectSettings } from './os-collect-config.ts';
 import { recoveryOf } from './recovery.ts';
-import { type CollectedHost, signalInputs, transportIn } from '../deployments/runs/signal-inputs.ts';
+import { type CollectedHost, signalInputs, transportIn } from '../deployments/decisions/signal-inputs.ts';
 
 export type CollectContext = SetAsideContext & HostContext;
 
@@ -62,35 +62,23 @@ async function takeNext(
 ): Promise<{ taken: MessageDocument | undefined; ended: MessageDocument | undefined }> {
   const queue = hostQueue(host, 'requests');
   const ended = await endUnsignalled(context, queue);
-  const taken = await popRequest(context, queue, claim_id);
-  if (taken) {
-    await watchClaimed(context, queue, taken);
-    await noteCollected(context, taken.id);
-  }
+  // K4: a read that comes meanwhile waits until the first one has noted the request.
+  const taken = await context.queues.serial.run(`collect ${host.id}`, async () => {
+    const popped = await popRequest(context, queue, claim_id);
+    if (!popped) return undefined;
+    await watchClaimed(context, queue, popped);
+    await takeInput(context, { run: popped.id }, { kind: 'collected' });
+    return popped;
+  });
   return { taken, ended };
 }
 
 /** K3 */
-async function endUnsignalled(context: CollectContext, queue: ResolvedQueue): Promise<MessageDocument | undefined> {
+async function endUnsignalled(context: CollectContext, queue: MessageQueue): Promise<MessageDocument | undefined> {
   const head = await firstMessage(context.queues, queue);
   if (!head) return undefined;
-  const deployment = (await byRun(context, head.id))?.deployment;
-  if (!deployment?.request || deployment.collected !== true) return undefined;
-  if (transportIn(deployment.request) !== 'NO_SIGNAL') return undefined;
-  const reason = 'Not waiting for outputs signal';
-  const ended = await finishRun(context, head.id, () => ({ status: 'COMPLETE', reason, failure: null }));
-  return ended ? head : undefined;
-}
-
-async function noteCollected(context: CollectContext, runId: string): Promise<void> {
-  await change(
-    context.collections.resources,
-    () => byRun(context, runId),
-    ({ deployment, ...document }) =>
-      deployment && deployment.collected !== true
-        ? { ...document, deployment: { ...deployment, collected: true } }
-        : undefined,
-  );
+  const taken = await takeInput(context, { run: head.id }, { kind: 'asked again' });
+  return hasEnded(taken) ? head : undefined;
 }
 
 async function metadataDocument(context: CollectContext, host: HostDocument): Promise<JsonObject> {

@@ -3,7 +3,7 @@
  * metadata from which os-apply-config writes `/etc/os-collect-config.conf`. Pure.
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { collectTransportOf, type CollectedHost } from '../deployments/runs/signal-inputs.ts';
+import { collectTransportOf, type CollectedHost } from '../deployments/decisions/signal-inputs.ts';
 import { ec2SecretOf, metadataObject, signTempUrl } from '@anneal/runtime/secrets/host-keys.ts';
 
 /** The last second of a signed 32-bit clock, as in Heat: the address works while the host has its token. */

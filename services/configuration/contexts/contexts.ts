@@ -24,7 +24,7 @@ import { flushOutbox, type Outgoing } from '@anneal/runtime/work/outbox.ts';
 import { SingleFlight } from '@anneal/runtime/work/serial.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { Timer } from '@anneal/store/timers.ts';
-import type { NewRunContext } from '../deployments/runs/new-run.ts';
+import type { NewRunContext } from '../deployments/requests/new-run.ts';
 import { contextAttributes, changedEvent, settledEvent } from './announce.ts';
 import { contextContent, nextData, noData, readMembers } from './data.ts';
 import type { ContextCollections, ContextDocument, ContextSpec } from './document.ts';

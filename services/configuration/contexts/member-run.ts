@@ -8,8 +8,15 @@ import { draftOf } from '@anneal/provider/document.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import type { HostDocument, ConfigurationResource } from '../collections.ts';
-import { filledIn, restingState, startRun, type NewRunContext, type RunTarget } from '../deployments/runs/new-run.ts';
-import { carryOut, finishRun, withdraw } from '../deployments/runs/run.ts';
+import {
+  filledIn,
+  restingState,
+  startRun,
+  type NewRunContext,
+  type RunTarget,
+} from '../deployments/requests/new-run.ts';
+import { carryOut, takeInput } from '../deployments/runs/carry-out.ts';
+import { withdraw } from '../deployments/runs/queue-changes.ts';
 import type { ContextConfig, ContextDocument } from './document.ts';
 import { inputsFor } from './data.ts';
 import { roundKey, type KnownRun, type RoundConfig } from './round.ts';
@@ -156,8 +163,7 @@ async function write(
 export async function cancelMemberRun(context: NewRunContext, id: string): Promise<void> {
   const document = await context.collections.resources.get(id);
   if (document?.status !== 'IN_PROGRESS' || document.run_id === null) return;
-  const reason = 'Its context no longer needs it';
-  await finishRun(context, document.run_id, () => ({ status: 'SKIPPED', reason, failure: null }));
+  await takeInput(context, { run: document.run_id, document }, { kind: 'unneeded' });
 }
 
 /** Takes the deployment of a config out of its context. Its host keeps what the config did. */

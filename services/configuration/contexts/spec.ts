@@ -5,7 +5,7 @@ import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { isSecret, openProperty, sealLeaves } from '@anneal/runtime/secrets/open.ts';
 import { redaction } from '@anneal/runtime/secrets/redact.ts';
 import { digestOf, items, strings } from '../configs/derive.ts';
-import { valuesOf, type NewRunContext } from '../deployments/runs/new-run.ts';
+import { valuesOf, type NewRunContext } from '../deployments/requests/new-run.ts';
 import { checkLimits } from '../configs/time-limit.ts';
 import { readMembers, type MemberSpec } from './data.ts';
 import type { ContextConfig, ContextSpec } from './document.ts';

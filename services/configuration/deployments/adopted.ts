@@ -1,7 +1,7 @@
 /** Takes over a deployment that ran before this installation knew it. Its config does not run again. Pure. */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { DeploymentState } from '../collections.ts';
-import { storedOutputs } from './answers/outcome.ts';
+import { storedOutputs } from './decisions/outcome.ts';
 
 /** Attributes of a deployment that are no outputs of its config. */
 const ownAttributes: ReadonlySet<string> = new Set(['deploy_stdout', 'deploy_stderr', 'deploy_status_code', 'show']);

@@ -3,7 +3,7 @@ import { storedProperty, type Json, type SealableObject } from '@anneal/contract
 import { items, readConfig, type StoredConfig } from '../configs/derive.ts';
 import { isSecret } from '@anneal/runtime/secrets/open.ts';
 import { multipartMime, type MimePart } from '@anneal/python/text/mime.ts';
-import type { NewRunContext } from './runs/new-run.ts';
+import type { NewRunContext } from './requests/new-run.ts';
 
 type Context = Pick<NewRunContext, 'collections' | 'service'>;
 

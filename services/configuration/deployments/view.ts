@@ -6,12 +6,12 @@ import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ConfigurationCollections, ConfigurationResource, DeploymentState, HostDocument } from '../collections.ts';
 import { viewConfig } from './config-view.ts';
-import { findHost } from '../queues/names.ts';
-import { answerStateOf } from './answers/answer-state.ts';
+import { findHost } from '../hosts/queues.ts';
+import { answerStateOf } from './decisions/answer-state.ts';
 import { storedOf } from '../contents/stored-output.ts';
 import type { OutputCollections } from '../contents/stored-output.ts';
 import type { RunContext } from './runs/run-context.ts';
-import { shownStdout } from './answers/quoted.ts';
+import { shownStdout } from './decisions/quoted.ts';
 
 export function viewDeployment(
   secrets: Secrets,

@@ -32,7 +32,7 @@ import { change } from '@anneal/store/change.ts';
 import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
 import { isQuotaRefusal, roomyQuota } from '../queues/limits.ts';
 import { makeQueue, removeQueue, type QueueContext } from '../queues/queue.ts';
-import { hostQueue } from '../queues/names.ts';
+import { hostQueue } from './queues.ts';
 
 export interface HostContext {
   readonly service: ServiceContext;

@@ -14,7 +14,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { change } from '@anneal/store/change.ts';
 import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
 import type { HostDocument } from '../collections.ts';
-import { findHost } from '../queues/names.ts';
+import { findHost } from './queues.ts';
 import { armRevocation, createHost, hostTokenHash, openHostToken, withToken, type HostContext } from './host.ts';
 
 export interface JoinToken {

@@ -2,7 +2,7 @@
 import type { OutputRead } from '@anneal/contracts/output.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { DeploymentState } from '../collections.ts';
-import { hidesValues, shownStdout, wordRedactorOf } from '../deployments/answers/quoted.ts';
+import { hidesValues, shownStdout, wordRedactorOf } from '../deployments/decisions/quoted.ts';
 import { maskWindow } from './mask-window.ts';
 import { readWindow, sizeOf, windowBytes, type RunOutput } from '../contents/stored-output.ts';
 import type { ReportContext } from './report.ts';

@@ -3,9 +3,9 @@ import type { RunReport } from '@anneal/contracts/output.ts';
 import { deploymentEvent } from '@anneal/contracts/events.ts';
 import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
 import type { ConfigurationResource, DeploymentState } from '../collections.ts';
-import { byRun } from '../deployments/runs/run.ts';
+import { byRun } from '../deployments/runs/carry-out.ts';
 import type { RunContext } from '../deployments/runs/run-context.ts';
-import { hidesValues, wordRedactorOf } from '../deployments/answers/quoted.ts';
+import { hidesValues, wordRedactorOf } from '../deployments/decisions/quoted.ts';
 import { eventDataOf } from '../respond.ts';
 import { change } from '@anneal/store/change.ts';
 import {

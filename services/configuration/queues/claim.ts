@@ -2,10 +2,10 @@
  * Claims: leases of messages for a limited time.
  *
  * C1 When two clients claim the same message, one gets it: the message is replaced only in the version that was read.
- * C2 A host's queue offers its first messages in order (one, unless the host takes a batch), and nothing while the
- *    first is claimed.
+ * C2 A strict queue, such as that of the requests of a host, offers its first messages in order (one, unless its client
+ *    takes a batch), and nothing while the first is claimed.
  * C3 An expired claim frees its messages without further action, because every read compares it with the clock.
- * C4 A client that holds the head of a host's queue and claims again has lost its answer or was restarted. It gets the
+ * C4 A client that holds the head of a strict queue and claims again has lost its answer or was restarted. It gets the
  *    message again under a new claim at once, instead of waiting for its own claim to expire.
  * C5 A request that was claimed, and replaced by a newer one before its claim expired, is not offered again. C4 goes
  *    first: a host that may have started the request gets it again, and ends it before it starts another one.
@@ -26,12 +26,12 @@ import {
   moveToEnd,
   type QueueContext,
 } from './queue.ts';
-import { type ResolvedQueue, queueId } from './names.ts';
+import { openQueue, type MessageQueue } from './message-queue.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { putMessages } from './put.ts';
 
 export interface ClaimRequest {
-  readonly queue: ResolvedQueue;
+  readonly queue: MessageQueue;
   readonly claim_id: string;
   readonly client_id: string | null;
   /** Seconds. */
@@ -39,13 +39,13 @@ export interface ClaimRequest {
   /** Seconds by which messages outlive the claim. */
   readonly grace: number;
   readonly limit: number;
-  /** The most messages of a host to claim at once. Default 1. */
+  /** The most messages of a strict queue to claim at once. Default 1. */
   readonly batch?: number;
   /** False at the first attempt of the call: then no earlier attempt can have claimed. */
   readonly isRepeat?: boolean;
   /** C7: whether a request may be handed out behind those in the batch. Absent: no message has `after`. */
   readonly mayBegin?: (message: MessageDocument, batch: readonly MessageDocument[]) => Promise<boolean>;
-  /** True when the first message of a host's queue was claimed before, is free again and belongs to a replaced run. */
+  /** True when the first message of a strict queue was claimed before, is free again and belongs to a replaced run. */
   readonly isReplaced?: (message: MessageDocument) => Promise<boolean>;
 }
 
@@ -64,7 +64,7 @@ export function claimMessages(context: QueueContext, request: ClaimRequest): Pro
     // The call may repeat one whose answer was lost.
     const before = request.isRepeat === false ? [] : await messagesOf(context, queue, claim_id);
     if (before.length > 0) return { messages: before, isEmpty: false };
-    if (queue.role === 'requests') return claimHead(context, request);
+    if (queue.kind === 'strict') return claimHead(context, request);
     return { messages: await claimFree(context, request, limit), isEmpty: false };
   });
 }
@@ -100,7 +100,7 @@ const mayBegin = async (
   { mayBegin: judge }: ClaimRequest,
 ): Promise<boolean> => message.after === undefined || judge === undefined || judge(message, batch);
 
-const hasOthers = async (context: QueueContext, queue: ResolvedQueue): Promise<boolean> =>
+const hasOthers = async (context: QueueContext, queue: MessageQueue): Promise<boolean> =>
   (await firstMessages(context, queue, 2)).length > 1;
 
 /** Claims the messages behind the first, up to one that is not free or no longer wanted. */
@@ -185,7 +185,7 @@ function takenBy(
 /** The messages that a live claim holds. Empty when the claim was released or has expired. */
 export async function messagesOf(
   context: QueueContext,
-  queue: ResolvedQueue,
+  queue: MessageQueue,
   claim_id: string,
 ): Promise<MessageDocument[]> {
   const found = await context.collections.messages.find({
@@ -199,7 +199,7 @@ export async function messagesOf(
 /** @throws AnnealError NotFound when the claim was released or has expired. */
 export async function liveClaim(
   context: QueueContext,
-  queue: ResolvedQueue,
+  queue: MessageQueue,
   claim_id: string,
 ): Promise<MessageDocument[]> {
   const held = await messagesOf(context, queue, claim_id);
@@ -213,7 +213,7 @@ export async function liveClaim(
 /** @throws AnnealError NotFound */
 export async function renewClaim(
   context: QueueContext,
-  options: { queue: ResolvedQueue; claim_id: string; ttl: number; grace?: number | undefined },
+  options: { queue: MessageQueue; claim_id: string; ttl: number; grace?: number | undefined },
 ): Promise<void> {
   const { queue, claim_id, ttl, grace = 60 } = options;
   const held = await liveClaim(context, queue, claim_id);
@@ -234,7 +234,7 @@ export async function renewClaim(
 }
 
 /** Releases a claim. Releasing an unknown claim is harmless. */
-export async function releaseClaim(context: QueueContext, queue: ResolvedQueue, claim_id: string): Promise<void> {
+export async function releaseClaim(context: QueueContext, queue: MessageQueue, claim_id: string): Promise<void> {
   const held = await messagesOf(context, queue, claim_id);
   if (held.length === 0) return;
   await context.collections.messages.bulk(
@@ -252,11 +252,10 @@ export async function releaseClaim(context: QueueContext, queue: ResolvedQueue, 
  */
 async function moveToDeadLetters(
   context: QueueContext,
-  options: ClaimBounds & { from: ResolvedQueue; message: MessageDocument },
+  options: ClaimBounds & { from: MessageQueue; message: MessageDocument },
 ): Promise<void> {
   const { from, message, deadLetterQueue, ttl } = options;
-  const { project } = from;
-  const queue = { id: queueId(project, deadLetterQueue), project, name: deadLetterQueue, host: null, role: null };
+  const queue = openQueue(from.project, deadLetterQueue);
   const messages = [{ id: derivedId(`dead:${message.id}`, 'a'), body: message.body, ttl: ttl ?? message.ttl }];
   await putMessages(context, { queue, client_id: message.client_id, messages });
   await context.collections.messages.remove(message.id);

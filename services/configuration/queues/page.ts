@@ -28,7 +28,7 @@ export async function pageOfQueues(
 }
 
 const viewOf = (context: QueueContext, document: QueueDocument): Promise<QueueView | undefined> =>
-  viewQueue(context, { ...document, host: null, role: null });
+  viewQueue(context, { ...document, kind: 'open', owner: null });
 
 const pagedRows = (measured: ReadonlyMap<string, Measured>): PagedRows<ListedRow> => {
   const by = (name: keyof Measured) => (row: ListedRow) => (measured.get(row.id) ?? nothing)[name];

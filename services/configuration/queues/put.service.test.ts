@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { openConfigurationCollections } from '../collections.ts';
 import { createRig, project } from '../testing/running-service.ts';
 import type { QueueLimits } from './limits.ts';
-import type { ResolvedQueue } from './names.ts';
+import { openQueue } from './message-queue.ts';
 import { putMessages } from './put.ts';
 import type { QueueContext } from './queue.ts';
 import { createPuts } from './waiting-puts.ts';
@@ -54,7 +54,7 @@ async function opened(): Promise<QueueContext> {
     secrets: context.secrets,
     serial: new Serial(),
     puts: createPuts(),
-    hostQueues: new Recent(10),
+    cachedQueues: new Recent(10),
     now: () => Date.now(),
     wake: () => Promise.resolve(),
     onFirst: () => Promise.resolve(),
@@ -62,7 +62,7 @@ async function opened(): Promise<QueueContext> {
   };
 }
 
-const queue: ResolvedQueue = { id: `${project}/mine`, project, name: 'mine', host: null, role: null };
+const queue = openQueue(project, 'mine');
 const put = (queues: QueueContext, id: string, given: { limits?: QueueLimits } = {}) =>
   putMessages(queues, { queue, client_id: 'sender', messages: [{ id, body: id, ttl: 600 }], ...given });
 const countOf = (call: string): number => calls.filter((each) => each === call).length;

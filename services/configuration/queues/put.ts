@@ -19,7 +19,7 @@ export async function putMessages(context: QueueContext, put: Put): Promise<Mess
   return outcome.stored;
 }
 
-/** Stores the messages of calls for different queues of hosts together. Returns those of each call, as `putMessages` does. */
+/** Stores the messages of calls for different queues without limits together. Returns those of each call, as `putMessages` does. */
 export function putInEach(context: QueueContext, puts: readonly Put[]): Promise<MessageDocument[][]> {
   const [only, ...others] = puts;
   if (only && others.length === 0) return putMessages(context, only).then((stored) => [stored]);
@@ -110,7 +110,7 @@ function documentsOf(
       ...(after !== undefined && { after }),
       ...(delay > 0 && { delayed_until: created_at + delay * 1000 }),
       ...unclaimed,
-      handled: queue.role === 'responses' ? handled : null,
+      handled: queue.kind === 'processed' ? handled : null,
     };
   });
 }

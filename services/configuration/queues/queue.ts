@@ -17,7 +17,7 @@ import { DuplicateError } from '@anneal/store/port.ts';
 import type { ConfigurationCollections, MessageDocument, QueueDocument } from '../collections.ts';
 import { admissionOfQueue, isQuotaRefusal, refuseMessages, type QueueLimits } from './limits.ts';
 import { defaultDelay, defaultTtl, refuseLargePost } from './reserved-metadata.ts';
-import type { ResolvedQueue } from './names.ts';
+import type { MessageQueue } from './message-queue.ts';
 import type { PutsByQueue } from './waiting-puts.ts';
 
 export interface QueueContext {
@@ -27,17 +27,17 @@ export interface QueueContext {
   readonly serial: Serial;
   /** The messages that wait to be stored, by queue. */
   readonly puts: PutsByQueue;
-  /** The queues of hosts as this process last wrote them. The version says whether one is still current. */
-  readonly hostQueues: Recent<QueueDocument>;
+  /** The queues without limits as this process last wrote them. The version says whether one is still current. */
+  readonly cachedQueues: Recent<QueueDocument>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Wakes the clients that wait at these queues, because there may be messages to claim. */
-  readonly wake: (...queues: readonly ResolvedQueue[]) => Promise<void>;
-  /** Reports that the removal of another message made this one the first in the queue of a host. */
-  readonly onFirst: (queue: ResolvedQueue, message: MessageDocument) => Promise<void>;
+  readonly wake: (...queues: readonly MessageQueue[]) => Promise<void>;
+  /** Reports that the removal of another message made this one the first in a strict queue. */
+  readonly onFirst: (queue: MessageQueue, message: MessageDocument) => Promise<void>;
   /** Limits of users' queues. */
   readonly limits: QueueLimits;
-  /** The id of a host's queue that the caller claims from next. Then nothing reports its new first message before. */
+  /** The id of a strict queue that the caller claims from next. Then nothing reports its new first message before. */
   readonly claimedNext?: string;
 }
 
@@ -52,10 +52,10 @@ export const unclaimed = {
 const page = 100;
 
 /**
- * Moves a message to the end of the queue of a host, in one write. No client has it afterwards. False when another
+ * Moves a message to the end of a strict queue, in one write. No client has it afterwards. False when another
  * process changed it meanwhile.
  */
-export function moveToEnd(context: QueueContext, queue: ResolvedQueue, message: MessageDocument): Promise<boolean> {
+export function moveToEnd(context: QueueContext, queue: MessageQueue, message: MessageDocument): Promise<boolean> {
   return context.serial.run(`put ${queue.id}`, async () => {
     const added = { messages: 1, bytes: Buffer.byteLength(JSON.stringify(message.body)) };
     const { next: sequence, bytes: bytes_before } = await reserve(context, queue, { added, limits: undefined });
@@ -79,20 +79,20 @@ export interface Reserved {
   readonly ttl: number;
 }
 
-/** Reserves sequence numbers in several queues: in those of hosts with one write. */
+/** Reserves sequence numbers in several queues: in those without limits with one write. */
 export async function reserveEach(
   context: QueueContext,
-  wanted: readonly (Room & { readonly queue: ResolvedQueue })[],
+  wanted: readonly (Room & { readonly queue: MessageQueue })[],
 ): Promise<Reserved[]> {
   const [only, ...others] = wanted;
   if (only && others.length === 0) return [await reserve(context, only.queue, only)];
   const { queues } = context.collections;
-  const together = wanted.filter(({ queue }) => queue.host !== null);
-  const unknown = together.flatMap(({ queue }) => (context.hostQueues.get(queue.id) ? [] : [queue.id]));
+  const together = wanted.filter(({ queue }) => queue.kind !== 'open');
+  const unknown = together.flatMap(({ queue }) => (context.cachedQueues.get(queue.id) ? [] : [queue.id]));
   const read = unknown.length > 0 ? await queues.getMany(unknown) : [];
-  for (const document of read) context.hostQueues.set(document.id, document);
+  for (const document of read) context.cachedQueues.set(document.id, document);
   const changes = together.flatMap(({ queue, added }) => {
-    const before = context.hostQueues.get(queue.id);
+    const before = context.cachedQueues.get(queue.id);
     return before ? [{ before, after: withRoomFor(before, added) }] : [];
   });
   const outcomes = await queues.bulk(
@@ -101,8 +101,8 @@ export async function reserveEach(
   const reserved = new Map<string, Reserved>();
   for (const [index, { before, after }] of changes.entries()) {
     if (outcomes[index] !== 'done') continue;
-    context.hostQueues.set(after.id, { ...after, version: before.version + 1 });
-    reserved.set(after.id, reservedIn(before, true));
+    context.cachedQueues.set(after.id, { ...after, version: before.version + 1 });
+    reserved.set(after.id, reservedIn(before, false));
   }
   // A queue that does not exist yet, and one that another replica wrote meanwhile.
   return Promise.all(
@@ -116,17 +116,17 @@ const withRoomFor = (queue: QueueDocument, { messages, bytes }: Room['added']): 
   bytes: (queue.bytes ?? 0) + bytes,
 });
 
-const reservedIn = ({ next, bytes = 0, metadata }: QueueDocument, isOfHost: boolean): Reserved => ({
+const reservedIn = ({ next, bytes = 0, metadata }: QueueDocument, isOpen: boolean): Reserved => ({
   next,
   bytes,
-  delay: isOfHost ? 0 : defaultDelay(metadata),
-  ttl: defaultTtl(isOfHost ? {} : metadata),
+  delay: isOpen ? defaultDelay(metadata) : 0,
+  ttl: defaultTtl(isOpen ? metadata : {}),
 });
 
 /** Reserves sequence numbers. */
-export async function reserve(context: QueueContext, queue: ResolvedQueue, { added, limits }: Room): Promise<Reserved> {
+export async function reserve(context: QueueContext, queue: MessageQueue, { added, limits }: Room): Promise<Reserved> {
   const { queues } = context.collections;
-  let inHand = queue.host ? context.hostQueues.get(queue.id) : undefined;
+  let inHand = queue.kind !== 'open' ? context.cachedQueues.get(queue.id) : undefined;
   const read = async (): Promise<QueueDocument> => {
     if (inHand) {
       const known = inHand;
@@ -138,7 +138,7 @@ export async function reserve(context: QueueContext, queue: ResolvedQueue, { add
   };
   let before: Reserved = { next: 0, bytes: 0, delay: 0, ttl: 0 };
   const { document } = await change(queues, read, async (known) => {
-    before = reservedIn(known, queue.host !== null);
+    before = reservedIn(known, queue.kind === 'open');
     if (limits) {
       refuseLargePost(known, added.bytes);
       const oldest = await firstMessage(context, queue);
@@ -146,7 +146,7 @@ export async function reserve(context: QueueContext, queue: ResolvedQueue, { add
     }
     return withRoomFor(known, added);
   });
-  if (document && queue.host) context.hostQueues.set(queue.id, document);
+  if (document && queue.kind !== 'open') context.cachedQueues.set(queue.id, document);
   return before;
 }
 
@@ -154,7 +154,7 @@ export async function reserve(context: QueueContext, queue: ResolvedQueue, { add
 export async function makeOwnQueue(
   context: QueueContext,
   limits: QueueLimits,
-  queue: ResolvedQueue & { metadata?: JsonObject | undefined },
+  queue: MessageQueue & { metadata?: JsonObject | undefined },
 ): Promise<{ created: boolean; queue: QueueDocument }> {
   const known = await context.collections.queues.get(queue.id);
   if (known) return { created: false, queue: known };
@@ -170,7 +170,7 @@ export async function makeOwnQueue(
   }
 }
 
-export async function makeQueue(context: QueueContext, queue: ResolvedQueue, metadata: JsonObject) {
+export async function makeQueue(context: QueueContext, queue: MessageQueue, metadata: JsonObject) {
   const { queues } = context.collections;
   try {
     const made = await queues.insert({
@@ -179,7 +179,7 @@ export async function makeQueue(context: QueueContext, queue: ResolvedQueue, met
       name: queue.name,
       metadata,
       next: 1,
-      host_id: queue.host?.id ?? null,
+      host_id: queue.owner,
     });
     return { created: true, queue: made };
   } catch (error) {
@@ -192,7 +192,7 @@ export async function makeQueue(context: QueueContext, queue: ResolvedQueue, met
 /** The messages of a queue in order, page by page, without expired ones. */
 export async function* messagesInOrder(
   context: QueueContext,
-  queue: ResolvedQueue,
+  queue: MessageQueue,
   options: { after?: number; pageSize?: number } = {},
 ): AsyncGenerator<MessageDocument> {
   const limit = options.pageSize ?? page;
@@ -216,9 +216,9 @@ export const isClaimed = (message: MessageDocument, now: number): boolean =>
 /** Q4 */
 export const isDelayed = ({ delayed_until: until = 0 }: MessageDocument, now: number): boolean => until > now;
 
-/** True when secrets must be hidden: only the host itself sees the secrets in its waiting requests. */
-export const hidesSecrets = ({ host, role }: ResolvedQueue, asker: string | undefined): boolean =>
-  role === 'responses' || (role === 'requests' && asker !== host?.id);
+/** True when secrets must be hidden: only its owner sees the secrets in a strict queue. */
+export const hidesSecrets = ({ kind, owner }: MessageQueue, asker: string | undefined): boolean =>
+  kind === 'processed' || (kind === 'strict' && asker !== owner);
 
 /** A copy of a seal that a sender wrote is no secret, so it stays as written. */
 const masked = (secrets: Secrets, body: Json): Json =>
@@ -245,7 +245,7 @@ export function shownMessage(
 export async function listMessages(
   context: QueueContext,
   options: {
-    queue: ResolvedQueue;
+    queue: MessageQueue;
     ids?: readonly string[] | undefined;
     limit: number;
     marker?: string | undefined;
@@ -289,7 +289,7 @@ const messageId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** The position of a marker, which is that of a page or the id of its last message. Undefined for a removed message. */
 async function positionOf(
   context: QueueContext,
-  queue: ResolvedQueue,
+  queue: MessageQueue,
   marker: string | undefined,
 ): Promise<number | undefined> {
   if (marker === undefined) return 0;
@@ -328,7 +328,7 @@ export function checkClaim(
 /** Absent is success. @throws AnnealError as `checkClaim` does. */
 export async function removeMessages(
   context: QueueContext,
-  options: { queue: ResolvedQueue; ids: readonly string[]; claim_id?: string | undefined },
+  options: { queue: MessageQueue; ids: readonly string[]; claim_id?: string | undefined },
 ): Promise<void> {
   const { queue, ids, claim_id } = options;
   const found = await context.collections.messages.getMany(ids);
@@ -340,20 +340,20 @@ export async function removeMessages(
 }
 
 /** Removes a message even when it is claimed, because its work is done or no longer needed. */
-export async function dropMessage(context: QueueContext, queue: ResolvedQueue, id: string): Promise<void> {
+export async function dropMessage(context: QueueContext, queue: MessageQueue, id: string): Promise<void> {
   if (await context.collections.messages.remove(id)) await wakeNext(context, queue);
 }
 
-/** Reports the new first message after a removal from the queue of a host. */
-export async function wakeNext(context: QueueContext, queue: ResolvedQueue): Promise<void> {
-  if (queue.role !== 'requests' || queue.id === context.claimedNext) return;
+/** Reports the new first message after a removal from a strict queue. */
+export async function wakeNext(context: QueueContext, queue: MessageQueue): Promise<void> {
+  if (queue.kind !== 'strict' || queue.id === context.claimedNext) return;
   const next = await firstMessage(context, queue);
   if (!next) return;
   await context.onFirst(queue, next);
   await context.wake(queue);
 }
 
-export async function firstMessage(context: QueueContext, queue: ResolvedQueue): Promise<MessageDocument | undefined> {
+export async function firstMessage(context: QueueContext, queue: MessageQueue): Promise<MessageDocument | undefined> {
   const [first] = await firstMessages(context, queue, 1);
   return first;
 }
@@ -361,7 +361,7 @@ export async function firstMessage(context: QueueContext, queue: ResolvedQueue):
 /** At most `most` messages, in order, without expired ones. */
 export async function firstMessages(
   context: QueueContext,
-  queue: ResolvedQueue,
+  queue: MessageQueue,
   most: number,
 ): Promise<MessageDocument[]> {
   const found: MessageDocument[] = [];
@@ -372,8 +372,8 @@ export async function firstMessages(
   return found;
 }
 
-/** Removes messages permanently. The requests of a host are popped by `set-aside.ts` instead. */
-export async function popMessages(context: QueueContext, queue: ResolvedQueue, count: number): Promise<QueueMessage[]> {
+/** Removes messages permanently. */
+export async function popMessages(context: QueueContext, queue: MessageQueue, count: number): Promise<QueueMessage[]> {
   const { messages } = context.collections;
   const popped: QueueMessage[] = [];
   for await (const message of messagesInOrder(context, queue)) {
@@ -385,7 +385,7 @@ export async function popMessages(context: QueueContext, queue: ResolvedQueue, c
   return popped;
 }
 
-export async function viewQueue(context: QueueContext, queue: ResolvedQueue): Promise<QueueView | undefined> {
+export async function viewQueue(context: QueueContext, queue: MessageQueue): Promise<QueueView | undefined> {
   const { queues, messages } = context.collections;
   const now = context.now();
   const [document, total, held, [oldest]] = await Promise.all([
@@ -403,7 +403,7 @@ export async function viewQueue(context: QueueContext, queue: ResolvedQueue): Pr
     claimed,
     free: total - claimed,
     oldest_age: oldest ? Math.max(0, Math.floor((now - oldest.created_at) / 1000)) : null,
-    host_id: queue.host?.id ?? document.host_id,
+    host_id: queue.owner ?? document.host_id,
     post_bytes: context.limits.post.most,
     received: document.next - 1,
     ...(document.notifies === true && { notifies: true }),
@@ -411,23 +411,23 @@ export async function viewQueue(context: QueueContext, queue: ResolvedQueue): Pr
 }
 
 /** The view of a queue that its first message will create. */
-export const viewOfAbsent = ({ limits }: QueueContext, { name, host }: ResolvedQueue): QueueView => ({
+export const viewOfAbsent = ({ limits }: QueueContext, { name, owner }: MessageQueue): QueueView => ({
   name,
   metadata: {},
   total: 0,
   claimed: 0,
   free: 0,
   oldest_age: null,
-  host_id: host?.id ?? null,
+  host_id: owner,
   post_bytes: limits.post.most,
 });
 
-export async function removeQueue(context: QueueContext, queue: ResolvedQueue): Promise<void> {
+export async function removeQueue(context: QueueContext, queue: MessageQueue): Promise<void> {
   await purgeMessages(context, queue);
   await context.collections.queues.remove(queue.id);
 }
 
-export async function purgeMessages(context: QueueContext, queue: ResolvedQueue): Promise<void> {
+export async function purgeMessages(context: QueueContext, queue: MessageQueue): Promise<void> {
   const { messages } = context.collections;
   for (;;) {
     const some = await messages.find({ where: { queue: queue.id }, limit: page });

@@ -3,7 +3,7 @@ import { mostMessageDelay } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { QueueLimits } from './limits.ts';
-import type { ResolvedQueue } from './names.ts';
+import type { MessageQueue } from './message-queue.ts';
 
 const queueName = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -48,14 +48,14 @@ export function refuseLargePost({ name, metadata }: { name: string; metadata: Js
 
 /** @throws AnnealError InvalidRequest that names each key. */
 export function checkMetadata(
-  queue: ResolvedQueue,
+  queue: MessageQueue,
   metadata: JsonObject,
   { deadLetterSeconds, post }: Pick<QueueLimits, 'deadLetterSeconds' | 'post'>,
 ): void {
   const wrong = (key: string, valid: (value: Json) => boolean, rule: string): Mistake[] => {
     const value = metadata[key];
     if (value === undefined || value === null) return [];
-    if (queue.host) {
+    if (queue.owner !== null) {
       return [
         { code: 'HostQueue', path: key, message: 'a queue of a host keeps its messages until they are answered' },
       ];

@@ -3,7 +3,7 @@ import { Gathered } from '@anneal/runtime/work/gathered.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { DeploymentBefore, MessageDocument } from '../collections.ts';
 import type { QueueLimits } from './limits.ts';
-import type { ResolvedQueue } from './names.ts';
+import type { MessageQueue } from './message-queue.ts';
 
 export interface NewMessage {
   readonly id: string;
@@ -12,7 +12,7 @@ export interface NewMessage {
   readonly ttl?: number | undefined;
   /** Seconds. Absent: the default of the queue. */
   readonly delay?: number | undefined;
-  /** When it became the first of its host. Absent for others. */
+  /** When it became the first of a strict queue. Absent for others. */
   readonly first_at?: number | undefined;
   /** The deployments that must complete before it is handed out. */
   readonly after?: readonly DeploymentBefore[] | undefined;
@@ -20,14 +20,14 @@ export interface NewMessage {
 
 /** A call that adds messages to a queue. */
 export interface Put {
-  readonly queue: ResolvedQueue;
+  readonly queue: MessageQueue;
   readonly client_id: string;
   readonly messages: readonly NewMessage[];
   /** The most seconds that the default of the queue gives. */
   readonly mostDefaultTtl?: number | undefined;
-  /** Limits of users' queues. Absent for the queues of hosts. */
+  /** Limits of open queues. */
   readonly limits?: QueueLimits | undefined;
-  /** True for answers of a host that were processed already. */
+  /** True for messages that were processed already. */
   readonly handled?: boolean;
   /** True when no earlier call can have added them. Then Q2 is left to the ids alone, which saves a read. */
   readonly isNew?: boolean;

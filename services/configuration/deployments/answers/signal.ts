@@ -5,7 +5,7 @@ import type { ResourceResponse, resourceSignalSchema } from '@anneal/contracts/r
 import { reply } from '@anneal/provider/accept.ts';
 import type { z } from 'zod';
 import { readHostMessage } from '../../hosts/response-body.ts';
-import { answerRun } from '../runs/run.ts';
+import { takeAnswer } from './take.ts';
 import type { RunContext } from '../runs/run-context.ts';
 
 type Signal = Envelope<z.infer<typeof resourceSignalSchema>>;
@@ -35,6 +35,6 @@ async function take(context: RunContext, { data }: Signal): Promise<Pick<Resourc
     return { status: 'failed', error: toFailure(error) };
   }
   const host = await context.collections.hosts.get(deployment.host_id);
-  if (host) await answerRun(context, { host }, { ...read.message.response, id: run_id });
+  if (host) await takeAnswer(context, { host, document }, { ...read.message.response, id: run_id });
   return { status: 'complete' };
 }

@@ -7,12 +7,10 @@
  */
 import { stoppedReason, type HostResponse, type UnexpectedAnswer } from '@anneal/contracts/calls/configuration.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
-import type { DeploymentState, HostDocument, ConfigurationResource } from '../../collections.ts';
+import type { HostDocument } from '../../collections.ts';
 import type { Outgoing } from '@anneal/runtime/work/outbox.ts';
-import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import { storedOutputs } from './outcome.ts';
-import { withoutSecrets } from './quoted.ts';
-import { hostQueue } from '../../queues/names.ts';
+import { unnamed, type Unexpected } from '../decisions/unexpected-answer.ts';
+import { hostQueue } from '../../hosts/queues.ts';
 import { changeHost } from '../../hosts/host.ts';
 import { actorOfHost, originOfHost } from '../../hosts/origin.ts';
 import type { RunContext } from '../runs/run-context.ts';
@@ -22,26 +20,12 @@ const mostKept = 10;
 const mostEventsAMinute = 10;
 const longestId = 100;
 
-type Found = Pick<UnexpectedAnswer, 'kind' | 'reason' | 'deployment' | 'deployment_id'>;
-
-/** Explains why no run of this host waits for an answer or a progress report. */
-export async function judge(
+/** Explains why no run of this host waits for an answer, or a progress report, that names no latest run. */
+export async function judgeUnknown(
   context: RunContext,
   host: HostDocument,
-  said: { id: string; response?: HostResponse; document: ConfigurationResource | undefined },
-): Promise<Found | undefined> {
-  const { id, response, document } = said;
-  // The host did what it was asked to do.
-  const isStopped = response?.error === stoppedReason;
-  if (document?.deployment) {
-    // Do not reveal names of another project to this host.
-    const named =
-      document.project === host.project
-        ? { deployment: document.deployment.name, deployment_id: document.id }
-        : unnamed;
-    const judged = judgeKnown(context.service.secrets, { host, deployment: document.deployment, response });
-    return isStopped && judged?.kind !== 'foreign' ? undefined : judged && { ...judged, ...named };
-  }
+  { id, response }: { id: string; response?: HostResponse },
+): Promise<Unexpected | undefined> {
   const message = await context.collections.messages.get(id);
   if (!message) return { kind: 'unknown', reason: 'there is no run with this id', ...unnamed };
   if (message.queue !== hostQueue(host, 'requests').id) {
@@ -50,8 +34,9 @@ export async function judge(
   const { deployment_id } = message.body as { deployment_id?: unknown };
   const current =
     typeof deployment_id === 'string' ? await context.collections.resources.get(deployment_id) : undefined;
-  // A message that a user posted has no deployment, so its answer is not unexpected.
-  if (!current?.deployment || !response || isStopped) return undefined;
+  // A message that a user posted has no deployment, so its answer is not unexpected. A stopped script is what the host
+  // was asked for.
+  if (!current?.deployment || !response || response.error === stoppedReason) return undefined;
   return {
     kind: 'replaced',
     reason: 'a newer run of the deployment replaced this one',
@@ -60,43 +45,10 @@ export async function judge(
   };
 }
 
-const unnamed = { deployment: null, deployment_id: null };
-
-function judgeKnown(
-  secrets: Secrets,
-  {
-    host,
-    deployment,
-    response,
-  }: { host: HostDocument; deployment: DeploymentState; response: HostResponse | undefined },
-): Pick<Found, 'kind' | 'reason'> | undefined {
-  if (deployment.host_id !== host.id) return { kind: 'foreign', reason: 'the run belongs to another host' };
-  // A progress report may arrive after the answer.
-  if (deployment.status === 'IN_PROGRESS' || !response) return undefined;
-  if (deployment.status_code === null) {
-    return { kind: 'late', reason: `the run had ended: ${deployment.reason.slice(0, 300)}` };
-  }
-  const answered = withoutSecrets(secrets, deployment, response);
-  const differs = [
-    ...(deployment.status_code === response.status_code ? [] : ['status_code']),
-    ...(JSON.stringify(secrets.renew(deployment.stdout)) === JSON.stringify(answered.stdout) ? [] : ['stdout']),
-    ...(deployment.stderr === answered.shown.stderr ? [] : ['stderr']),
-    ...(sameOutputs(secrets, deployment, response) ? [] : ['outputs']),
-  ];
-  if (differs.length === 0) return undefined; // U1
-  return { kind: 'contradicting', reason: `it differs from the accepted answer: ${differs.join(', ')}` };
-}
-
-const sameOutputs = (
-  secrets: Secrets,
-  { config, output_values }: DeploymentState,
-  { outputs }: HostResponse,
-): boolean => JSON.stringify(storedOutputs(config, outputs)) === JSON.stringify(secrets.open(output_values));
-
 export async function noteUnexpected(
   context: RunContext,
   host: HostDocument,
-  { id, found }: { id: string; found: Found },
+  { id, found }: { id: string; found: Unexpected },
 ): Promise<void> {
   const { service } = context;
   const at = service.now().toISOString();

@@ -10,17 +10,15 @@
  *    taken.
  */
 import { Recent } from '@anneal/runtime/work/recent.ts';
-import { change } from '@anneal/store/change.ts';
 import type { MessageDocument } from '../../collections.ts';
-import { withEvent } from '../../respond.ts';
-import { acceptedAt, hasAcceptance, takenAt } from './accepted-at.ts';
-import { byRun } from './run.ts';
+import { takenAt } from '../decisions/acceptance.ts';
+import { stateOfRun } from '../decisions/run-states.ts';
+import { acceptedAt } from './accepted-at.ts';
+import { takeInput } from './carry-out.ts';
 import type { RunContext } from './run-context.ts';
 
-type Context = Pick<RunContext, 'service' | 'collections' | 'outbox' | 'acceptances'>;
-
 interface AcceptancesOptions {
-  readonly context: () => Context;
+  readonly context: () => RunContext;
   readonly afterMs: number;
   readonly onError: (error: unknown) => void;
 }
@@ -92,19 +90,10 @@ export class Acceptances {
   }
 }
 
-async function recordAccepted(context: Context, run: string): Promise<void> {
-  const { document, changed } = await change(
-    context.collections.resources,
-    () => byRun(context, run),
-    async (current) => {
-      const { deployment } = current;
-      if (deployment?.status !== 'IN_PROGRESS' || hasAcceptance(deployment)) return undefined;
-      const accepted_at = await acceptedAt(context, run);
-      if (accepted_at === undefined) return undefined;
-      const accepted = { ...deployment, accepted_at, reason: `Taken by ${deployment.host_name}` };
-      const next = { ...current, outbox: context.outbox.rest(current), deployment: accepted };
-      return withEvent(context, next, 'accepted', current.version + 1);
-    },
-  );
-  if (changed && document) await context.outbox.flush(document);
+/** A2 */
+async function recordAccepted(context: RunContext, run: string): Promise<void> {
+  await takeInput(context, { run }, async (document) => {
+    const accepted_at = stateOfRun(document) === 'queued' ? await acceptedAt(context, run) : undefined;
+    return accepted_at === undefined ? undefined : { kind: 'taken', accepted_at };
+  });
 }

@@ -2,6 +2,7 @@
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SharedOutbox } from '@anneal/runtime/work/shared-outbox.ts';
 import type { ConfigurationCollections, ConfigurationResource, MessageDocument } from '../../collections.ts';
+import type { HostContext } from '../../hosts/host.ts';
 import type { QueueContext } from '../../queues/queue.ts';
 import type { RunTimerContext } from './run-timer.ts';
 
@@ -21,3 +22,6 @@ export interface RunContext extends RunTimerContext {
   /** Looks at a context again, because a run of one of its configs has ended. */
   readonly wakeContext: (id: string) => void;
 }
+
+/** The dependencies of work on the messages of hosts. */
+export type HostMessageContext = RunContext & HostContext & { readonly responseKeepSeconds: number };

@@ -9,10 +9,10 @@
 import { claimMessages } from '../../queues/claim.ts';
 import type { MessageDocument } from '../../collections.ts';
 import { checkClaim, firstMessage, isClaimed, messagesInOrder, removeMessages } from '../../queues/queue.ts';
-import type { ResolvedQueue } from '../../queues/names.ts';
-import { endRecalled, isRecalled } from './recall.ts';
-import { byRun } from './run.ts';
-import type { RunContext } from './run-context.ts';
+import type { MessageQueue } from '../../queues/message-queue.ts';
+import { isInProgress } from '../decisions/run-states.ts';
+import { byRun, hasEnded, takeInput } from '../runs/carry-out.ts';
+import type { RunContext } from '../runs/run-context.ts';
 
 export interface SetAsideContext extends RunContext {
   readonly popLeaseSeconds: number;
@@ -20,9 +20,8 @@ export interface SetAsideContext extends RunContext {
 
 /** True when the run of a request has ended, or its deployment has another run by now. Ends a recalled run. */
 export async function isReplaced(context: RunContext, message: MessageDocument): Promise<boolean> {
-  const document = await byRun(context, message.id);
-  if (document?.deployment?.status === 'IN_PROGRESS' && isRecalled(document)) return endRecalled(context, document);
-  if (document) return document.deployment?.status !== 'IN_PROGRESS';
+  const taken = await takeInput(context, { run: message.id }, { kind: 'claimed again' });
+  if (taken.document) return hasEnded(taken) || !isInProgress(taken.document);
   const { deployment_id: id } = message.body as { deployment_id?: unknown };
   const current = typeof id === 'string' ? await context.collections.resources.get(id) : undefined;
   return current !== undefined && current.run_id !== message.id;
@@ -37,6 +36,7 @@ export async function mayBegin(
   { after = [] }: Pick<MessageDocument, 'after'>,
   batch: readonly MessageDocument[],
 ): Promise<boolean> {
+  if (after.length === 0) return true;
   const found = await collections.resources.getMany(after.map(({ id }) => id));
   return after.every(({ id, fence }) => {
     const before = found.find((each) => each.id === id);
@@ -52,7 +52,7 @@ const isWanted = async (context: RunContext, message: MessageDocument): Promise<
 /** Sets the first request of a host aside and returns it. Undefined while it is already set aside or claimed. */
 export async function popRequest(
   context: SetAsideContext,
-  queue: ResolvedQueue,
+  queue: MessageQueue,
   claim_id: string,
 ): Promise<MessageDocument | undefined> {
   const { messages } = await claimMessages(context.queues, {
@@ -71,7 +71,7 @@ export async function popRequest(
 /** @throws AnnealError Forbidden or InvalidRequest for a claimed message, as in every queue. */
 export async function deleteRequests(
   context: SetAsideContext,
-  options: { queue: ResolvedQueue; ids: readonly string[]; claim_id?: string | undefined },
+  options: { queue: MessageQueue; ids: readonly string[]; claim_id?: string | undefined },
 ): Promise<MessageDocument | undefined> {
   const { queue, ids, claim_id } = options;
   const { messages } = context.collections;
@@ -92,7 +92,7 @@ export async function deleteRequests(
 /** Removes the messages that no deployment waits for, and sets the first of the others aside. */
 export async function purgeRequests(
   context: SetAsideContext,
-  queue: ResolvedQueue,
+  queue: MessageQueue,
 ): Promise<MessageDocument | undefined> {
   const { messages } = context.collections;
   for await (const message of messagesInOrder(context.queues, queue)) {

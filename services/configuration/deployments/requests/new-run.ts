@@ -24,11 +24,11 @@ import {
   type HostAction,
   type StoredConfig,
 } from '../../configs/derive.ts';
-import { attributesOf } from '../answers/outcome.ts';
-import { skipping } from './run.ts';
-import type { RunContext } from './run-context.ts';
+import { skippedAfter } from '../decisions/endings.ts';
+import { attributesOf } from '../decisions/outcome.ts';
+import type { RunContext } from '../runs/run-context.ts';
 import { respond, withEvent } from '../../respond.ts';
-import { signalTransportOf } from './signal-inputs.ts';
+import { signalTransportOf } from '../decisions/signal-inputs.ts';
 import { fillIn } from '../../configs/structured.ts';
 import { checkLimits, runSeconds } from '../../configs/time-limit.ts';
 
@@ -268,7 +268,7 @@ export async function afterThoseBefore(
         (sentBefore.has(other.id) && other.response?.status === 'failed')),
   );
   if (failed) {
-    const { reason, failure } = skipping(deployment, failed);
+    const { reason, failure } = skippedAfter(deployment, failed);
     const skipped = withEvent(
       context,
       {

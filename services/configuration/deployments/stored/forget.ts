@@ -1,6 +1,6 @@
 /** The end of deployments without a stack that are kept for a limited time. */
 import { change } from '@anneal/store/change.ts';
-import type { NewRunContext } from './new-run.ts';
+import type { NewRunContext } from '../requests/new-run.ts';
 
 /**
  * Deletes the ended deployments that were made to be forgotten, then their configs. A config stays while a deployment

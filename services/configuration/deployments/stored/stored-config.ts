@@ -6,7 +6,7 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import type { Requester, ConfigurationResource } from '../../collections.ts';
 import type { StoredConfig } from '../../configs/derive.ts';
-import type { NewRunContext } from '../runs/new-run.ts';
+import type { NewRunContext } from '../requests/new-run.ts';
 import { checkLimits } from '../../configs/time-limit.ts';
 import { viewConfig } from '../config-view.ts';
 

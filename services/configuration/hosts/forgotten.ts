@@ -1,8 +1,8 @@
 /** Hosts that wait at their queues although there are requests, because the event that wakes them was lost. */
 import { hostRequestsQueue } from '@anneal/contracts/queues.ts';
 import type { MessageDocument } from '../collections.ts';
-import { queueId } from './names.ts';
-import { isClaimed, type QueueContext } from './queue.ts';
+import { queueId } from '../queues/message-queue.ts';
+import { isClaimed, type QueueContext } from '../queues/queue.ts';
 
 const hostsAtOnce = 200;
 

@@ -3,16 +3,16 @@ import { isObject } from '@anneal/contracts/json.ts';
 import { readTimer } from '@anneal/runtime/time/timer-codec.ts';
 import type { Timer } from '@anneal/store/timers.ts';
 import { z } from 'zod';
-import { endGrant } from '../../hosts/grant.ts';
-import { sweepDeparted } from '../../hosts/host.ts';
-import type { HostMessageContext } from '../answers/message.ts';
-import { firstMessage, isClaimed, sweepMessages } from '../../queues/queue.ts';
-import { claimTimer } from './hand-out.ts';
-import { hostQueue } from '../../queues/names.ts';
-import { sweepOutputs, type StoredOutputContext } from '../../contents/stored-output.ts';
-import { lookAtRun, lookAtRuns } from './expire.ts';
-import { forgetRuns } from './forget.ts';
-import type { NewRunContext } from './new-run.ts';
+import { endGrant } from '../hosts/grant.ts';
+import { sweepDeparted } from '../hosts/host.ts';
+import type { HostMessageContext } from './runs/run-context.ts';
+import { firstMessage, isClaimed, sweepMessages } from '../queues/queue.ts';
+import { claimTimer } from './requests/hand-out.ts';
+import { hostQueue } from '../hosts/queues.ts';
+import { sweepOutputs, type StoredOutputContext } from '../contents/stored-output.ts';
+import { lookAtRun, lookAtRuns } from './runs/look-at-runs.ts';
+import { forgetRuns } from './stored/forget.ts';
+import type { NewRunContext } from './requests/new-run.ts';
 
 const sweepEveryMs = 30_000;
 /** How long a removed resource is remembered, so that a late request is recognised as late. */

@@ -11,15 +11,17 @@
  */
 import type { DeploymentCreate, DeploymentUpdate, DeploymentView } from '@anneal/contracts/calls/configuration.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import type { DeploymentState, HostDocument, ConfigurationResource } from '../../collections.ts';
 import { askerOf, storedConfig } from './stored-config.ts';
-import { findHost } from '../../queues/names.ts';
+import { findHost } from '../../hosts/queues.ts';
 import { digestOf } from '../../configs/derive.ts';
-import { restingState, type NewRunContext, type RunTarget } from '../runs/new-run.ts';
-import { carryOut, finishRun, withdraw } from '../runs/run.ts';
+import { removedWithoutRun } from '../decisions/endings.ts';
+import { restingState, type NewRunContext, type RunTarget } from '../requests/new-run.ts';
+import { carryOut, takeInput } from '../runs/carry-out.ts';
+import { withdraw } from '../runs/queue-changes.ts';
 import { viewDeployment } from '../view.ts';
 import { usualLimitMs, runOf } from './stored-run.ts';
 import { deliverWaiting, isWaiting, waitsForHost } from './waiting.ts';
@@ -247,9 +249,7 @@ async function record(
   };
   const { status, reason } = result;
   if (status !== undefined && before.run_id !== null && before.deployment.status === 'IN_PROGRESS') {
-    const why = reason ?? (status === 'COMPLETE' ? 'Outputs received' : 'A client reported a failure.');
-    const failure = status === 'COMPLETE' ? null : toFailure(new AnnealError('DeploymentFailed', why));
-    await finishRun(context, before.run_id, () => ({ status, reason: why, failure, change }));
+    await takeInput(context, { run: before.run_id, document: before }, { kind: 'reported', status, reason, change });
     return;
   }
   for (let current: Existing | undefined = before; current;) {
@@ -288,16 +288,12 @@ export async function deleteDeployment(
         `Cannot delete deployment ${before.id}: it belongs to stack ${before.stack_name}.`,
       );
     }
-    const isRunning = before.deployment.status === 'IN_PROGRESS';
     const removed = await context.collections.resources.replace(
       {
         ...before,
         asker: askerOf(message),
         removed_at: context.queues.now(),
-        ...(isRunning && {
-          status: 'COMPLETE' as const,
-          deployment: { ...before.deployment, status: 'COMPLETE' as const, reason: 'It was deleted.' },
-        }),
+        ...removedWithoutRun(before),
       },
       before.version,
     );

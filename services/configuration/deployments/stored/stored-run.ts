@@ -1,7 +1,7 @@
 /** The run of a deployment that has no stack. */
 import type { Draft } from '@anneal/store/port.ts';
 import type { ConfigurationResource, DeploymentState, HostDocument } from '../../collections.ts';
-import { restingState, startRun, type Asked, type NewRunContext, type RunTarget } from '../runs/new-run.ts';
+import { restingState, startRun, type Asked, type NewRunContext, type RunTarget } from '../requests/new-run.ts';
 
 /** Its time limit, unless the client names another one. */
 export const usualLimitMs = 86_400_000;

@@ -5,24 +5,39 @@
  */
 import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
 import type { ConfigurationCollections, HostDocument } from '../collections.ts';
+import { openQueue, queueId, type MessageQueue } from '../queues/message-queue.ts';
 
 export type QueueUse = 'read' | 'write';
 
-export interface ResolvedQueue {
-  /** The id of its document. */
-  readonly id: string;
-  readonly project: string;
-  readonly name: string;
+/** A queue with the host that it belongs to. */
+export interface ResolvedQueue extends MessageQueue {
   readonly host: HostDocument | null;
   readonly role: 'requests' | 'responses' | null;
 }
 
-export const queueId = (project: string, name: string): string => `${project}/${name}`;
+/** A queue of a host. */
+export interface HostQueue extends ResolvedQueue {
+  readonly host: HostDocument;
+  readonly role: 'requests' | 'responses';
+}
 
-export const hostQueue = (host: HostDocument, role: 'requests' | 'responses'): ResolvedQueue => {
-  const name = role === 'requests' ? hostRequestsQueue(host.id) : hostResponsesQueue(host.id);
-  return { id: queueId(host.project, name), project: host.project, name, host, role };
-};
+/** True for a queue that {@link hostQueue} made. */
+export const isHostQueue = (queue: MessageQueue): queue is HostQueue => 'host' in queue && queue.host !== null;
+
+export function hostQueue(host: HostDocument, role: 'requests' | 'responses'): HostQueue {
+  const { id: owner, project } = host;
+  const [name, kind] =
+    role === 'requests'
+      ? ([hostRequestsQueue(owner), 'strict'] as const)
+      : ([hostResponsesQueue(owner), 'processed'] as const);
+  return { id: queueId(project, name), project, name, kind, owner, host, role };
+}
+
+/** The other names of a queue of a host. */
+export const aliasesOf = ({ host, role }: HostQueue): string[] => [
+  `${host.name}.${role}`,
+  ...(role === 'requests' ? [host.name, host.id] : []),
+];
 
 const fullName = /^host\.(.+)\.(requests|responses)$/;
 const shortName = /^(.+)\.(requests|responses)$/;
@@ -41,7 +56,7 @@ export async function resolveQueue(
     const host = await findHost({ hosts }, { project, host: short[1] });
     if (host) return hostQueue(host, short[2] as 'requests' | 'responses');
   }
-  const own: ResolvedQueue = { id: queueId(project, queue), project, name: queue, host: null, role: null };
+  const own: ResolvedQueue = { ...openQueue(project, queue), host: null, role: null };
   if ((await queues.get(own.id))?.host_id === null) return own;
   const host = await findHost({ hosts }, { project, host: queue });
   if (host) return hostQueue(host, use === 'read' ? 'requests' : 'responses');

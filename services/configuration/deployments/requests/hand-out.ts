@@ -8,10 +8,12 @@ import { inlineCharacters, inlineInputCharacters } from '../../contents/stored-c
 import { sizeWithin } from '../../contents/with-contents.ts';
 import { requireCurrent } from '../../hosts/host.ts';
 import { firstMessage, isClaimed, shownMessage, type QueueContext } from '../../queues/queue.ts';
-import { hostQueue, type ResolvedQueue } from '../../queues/names.ts';
-import type { RunContext } from './run-context.ts';
-import { limitWait } from './limit-wait.ts';
-import { lookBy, runsTimer, takenDueAt } from './run-timer.ts';
+import { hostQueue } from '../../hosts/queues.ts';
+import type { MessageQueue } from '../../queues/message-queue.ts';
+import type { RunContext } from '../runs/run-context.ts';
+import { limitWait } from '../runs/limit-wait.ts';
+import { takenDueAt } from '../decisions/run-limits.ts';
+import { lookBy, runsTimer } from '../runs/run-timer.ts';
 import { handedOut } from '../../configs/time-limit.ts';
 
 /** One timer a host, because a host has one claim at a time. */
@@ -26,14 +28,14 @@ interface Refers {
 /** Shows a message, with the remaining time in a request to a host. */
 export function handOut(
   context: QueueContext,
-  queue: ResolvedQueue,
+  queue: MessageQueue,
   handed: { message: MessageDocument; refers?: Refers },
 ): QueueMessage {
   const { refers } = handed;
-  const isReferred = refers !== undefined && queue.role === 'requests';
+  const isReferred = refers !== undefined && queue.kind === 'strict';
   const message = isReferred ? withReferences(context, handed.message, refers) : handed.message;
   const plain = shownMessage(context, message);
-  if (queue.role !== 'requests') return plain;
+  if (queue.kind !== 'strict') return plain;
   const request = hostRequestSchema.safeParse(plain.body);
   if (!request.success) return plain;
   const now = context.now();
@@ -94,29 +96,29 @@ function valueIn(body: JsonObject, input: string | undefined): Json | undefined 
 }
 
 /** Counts a host's read of its queue as taking the first request, because some hosts apply requests without a claim. */
-export async function recordContact(context: RunContext, queue: ResolvedQueue): Promise<void> {
+export async function recordContact(context: RunContext, queue: MessageQueue): Promise<void> {
   const first = await firstMessage(context.queues, queue);
   if (first && first.taken_at === undefined) await countAsTaken(context, queue, first);
 }
 
 /** Starts the time limit of a request that became the first of its host: on its run if the host has it, else on the wait. */
-export async function limitFirst(context: RunContext, queue: ResolvedQueue, message: MessageDocument): Promise<void> {
+export async function limitFirst(context: RunContext, queue: MessageQueue, message: MessageDocument): Promise<void> {
   const isHeld = isClaimed(message, context.queues.now());
   if (message.taken_at === undefined && isHeld) await countAsTaken(context, queue, message);
   else await limitWait(context, queue, message);
 }
 
-async function countAsTaken(context: RunContext, queue: ResolvedQueue, message: MessageDocument): Promise<void> {
+async function countAsTaken(context: RunContext, queue: MessageQueue, message: MessageDocument): Promise<void> {
   const taken = { ...message, taken_at: context.queues.now() };
   const saved = await context.collections.messages.replace(taken, message.version);
   if (saved) context.acceptances.note(saved);
   const dueAt = saved && takenDueAt(saved);
-  if (queue.host && dueAt !== undefined) await lookBy(context, queue.host.id, dueAt);
+  if (queue.owner !== null && dueAt !== undefined) await lookBy(context, queue.owner, dueAt);
 }
 
 /** Sets the timers that wake waiting clients when the claim ends and that fail the run without an answer. */
-export async function watchClaimed(context: RunContext, queue: ResolvedQueue, message: MessageDocument): Promise<void> {
-  const host = queue.host?.id ?? '';
+export async function watchClaimed(context: RunContext, queue: MessageQueue, message: MessageDocument): Promise<void> {
+  const host = queue.owner ?? '';
   const claim = { id: claimTimer(host), dueAt: message.claim_expires_at, data: { host } };
   const isFirstTime = message.taken_at === message.claimed_at;
   if (isFirstTime) context.acceptances.note(message);

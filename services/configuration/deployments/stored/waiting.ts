@@ -8,8 +8,8 @@
  */
 import { change } from '@anneal/store/change.ts';
 import type { ConfigurationResource, DeploymentState, HostDocument } from '../../collections.ts';
-import type { NewRunContext, RunTarget } from '../runs/new-run.ts';
-import { carryOut } from '../runs/run.ts';
+import type { NewRunContext, RunTarget } from '../requests/new-run.ts';
+import { carryOut } from '../runs/carry-out.ts';
 import { usualLimitMs, runOf } from './stored-run.ts';
 
 export const waitsForHost = (host: string): string =>

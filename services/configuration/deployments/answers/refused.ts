@@ -1,0 +1,42 @@
+/** Handles messages of hosts that were refused: dead letters, their replay, and the runs that they name. */
+import type { Death } from '@anneal/bus/port.ts';
+import { AnnealError } from '@anneal/contracts/errors.ts';
+import { isObject, type Json } from '@anneal/contracts/json.ts';
+import { readHostMessage } from '../../hosts/response-body.ts';
+import { openQuoted } from '../decisions/quoted.ts';
+import { takeInput } from '../runs/carry-out.ts';
+import type { HostMessageContext } from '../runs/run-context.ts';
+import { handleMessage } from './posted.ts';
+
+/**
+ * Receives refused messages and makes them dead letters with their bytes. A replay after a fix of this service
+ * succeeds.
+ */
+export async function handleRefused(
+  context: HostMessageContext,
+  refused: { host_id: string; host_name: string; queue: string; body: Json },
+): Promise<void> {
+  const read = readHostMessage(openQuoted(context.service.secrets, refused.body));
+  if (!read.ok) {
+    const why = read.mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
+    throw new AnnealError('InvalidMessage', `Host ${refused.host_name} posted to ${refused.queue}: ${why}`, {
+      mistakes: read.mistakes,
+      details: { host: refused.host_name, host_id: refused.host_id, queue: refused.queue },
+    });
+  }
+  const host = await context.collections.hosts.get(refused.host_id);
+  if (host) await handleMessage(context, host, { message: read.message });
+}
+
+/**
+ * Fails the deployment that an unusable message names, because otherwise it would wait for an answer until its limit.
+ */
+export async function failNamed(context: HostMessageContext, { message, failure }: Death): Promise<void> {
+  const refused = isObject(message?.data) ? message.data : {};
+  const { host_id: hostId } = refused;
+  const body = openQuoted(context.service.secrets, refused['body'] ?? null);
+  const host = typeof hostId === 'string' ? await context.collections.hosts.get(hostId) : undefined;
+  const id = isObject(body) && !('hello' in body) && !('progress' in body) ? body['id'] : undefined;
+  if (!host || typeof id !== 'string') return;
+  await takeInput(context, { run: id }, { kind: 'refused', host, failure });
+}
