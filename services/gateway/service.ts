@@ -11,6 +11,8 @@ import { shortOutageMs } from '@anneal/bus/connect/outage.ts';
 import { on, routeMessages } from '@anneal/bus/consume/route.ts';
 import type { FastifyInstance } from 'fastify';
 import { openReplicas } from '@anneal/runtime/service/replica.ts';
+import { openDirectoryReader } from '@anneal/directory/reader.ts';
+import { openTokenReader } from '@anneal/directory/tokens.ts';
 import { serveQueueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service/service.ts';
 import { createAsk, type Ask } from './ask.ts';
@@ -20,7 +22,7 @@ import { openDirectory } from './identity/directory/directory.ts';
 import { KnownUsers } from './identity/known-users.ts';
 import { openIdentityResources } from './identity/resources/provider.ts';
 import { oidcOf } from './oidc-options.ts';
-import { openTokens } from './identity/tokens.ts';
+import { openTokenWriter } from './identity/tokens.ts';
 import manifest from './package.json' with { type: 'json' };
 import { HeldHosts } from './held-hosts.ts';
 import { ImageContents } from './images/contents.ts';
@@ -50,7 +52,9 @@ export const gatewayService = defineService({
 
     const lifetimeMs = settings.tokenHours * 3_600_000;
     const directory = await openDirectory({ store, password: settings.adminPassword, now: wallClock });
-    const tokens = await openTokens({ store, secrets: context.secrets, directory, now: wallClock, lifetimeMs });
+    const reader = await openDirectoryReader(store);
+    const tokenReader = await openTokenReader({ store, secrets: context.secrets, directory: reader, now: wallClock });
+    const tokens = await openTokenWriter({ store, revision: directory.revision, now: wallClock, lifetimeMs });
     const replicas = new ReplicaWatch({ documents: await openReplicas(store), elapsed: () => performance.now(), log });
     const asking = { bus, mint, secrets: context.secrets, ...aboutServices(replicas), storeOutages, ...settings };
     const ask = createAsk(asking);
@@ -85,7 +89,12 @@ export const gatewayService = defineService({
       held,
       stopping: stopping.signal,
       authenticate: createAuthenticate({
-        users: new KnownUsers({ tokens, directory, now: wallClock, elapsed: () => performance.now() }),
+        users: new KnownUsers({
+          tokens: tokenReader,
+          directory: reader,
+          now: wallClock,
+          elapsed: () => performance.now(),
+        }),
         secrets: context.secrets,
         ask,
         askForHost,
@@ -95,7 +104,7 @@ export const gatewayService = defineService({
         ask,
         secrets: context.secrets,
         ...identity,
-        tokens,
+        tokens: { ...tokenReader, ...tokens },
         lifetimeMs,
         region: context.region,
         oidc: oidcOf(settings, { log, elapsed: () => performance.now() }),

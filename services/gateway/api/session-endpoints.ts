@@ -4,12 +4,12 @@ import { sessionSchema, type SessionView } from '@anneal/contracts/calls/session
 import type { FastifyRequest } from 'fastify';
 import { callerOf, type UserCaller } from '../identity/caller.ts';
 import { pathsFor } from '../identity/catalog.ts';
-import { isOperator } from '../identity/rights.ts';
+import { isOperator } from '@anneal/directory/access.ts';
 import { proofOf, sessionTokenOf, setSession } from '../identity/session.ts';
-import type { Tokens } from '../identity/tokens.ts';
+import type { TokenWriter } from '../identity/tokens.ts';
 import { route, type Route } from '../http/route.ts';
 
-export function sessionEndpoints({ tokens }: { tokens: Tokens }): Route[] {
+export function sessionEndpoints({ tokens }: { tokens: Pick<TokenWriter, 'revoke'> }): Route[] {
   return [
     route({
       method: 'POST',

@@ -6,7 +6,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
-import type { AccessRule } from './directory/documents.ts';
+import type { AccessRule } from '@anneal/directory/documents.ts';
 
 export const accessRuleMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 

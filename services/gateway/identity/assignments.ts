@@ -1,6 +1,12 @@
 /** Role assignments as rows: pure functions of the directory's documents. */
-import type { Grant, UserGroupDocument, ProjectDocument, RoleDocument, UserDocument } from './directory/documents.ts';
-import { withImplied } from './roles.ts';
+import type {
+  Grant,
+  UserGroupDocument,
+  ProjectDocument,
+  RoleDocument,
+  UserDocument,
+} from '@anneal/directory/documents.ts';
+import { withImplied } from '@anneal/directory/roles.ts';
 
 /** A role of one user or group in one place. */
 export interface RoleAssignment {

@@ -13,6 +13,7 @@ import { createHash } from 'node:crypto';
 import { credentialAuthenticate, credentialPrefix, type CredentialRight } from '@anneal/contracts/calls/credentials.ts';
 import { hostAuthenticate } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
+import { hasRole, isOperator } from '@anneal/directory/access.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readSignalToken, type SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -20,7 +21,7 @@ import type { Ask } from '../ask.ts';
 import { requestPath } from '../http/base-url.ts';
 import { requireRule } from './access-rules.ts';
 import type { KnownUsers, TokenAccess } from './known-users.ts';
-import { allowsRoute, hasRole, isOperator, needOfRoute, requireRole } from './rights.ts';
+import { allowsRoute, needOfRoute, requireRole } from './rights.ts';
 import { tokenOf } from './session.ts';
 
 export interface UserCaller extends TokenAccess {

@@ -3,8 +3,8 @@
  * the APIs are derived from their names, so that they stay.
  */
 import { createHash } from 'node:crypto';
-import type { Directory } from './directory/directory.ts';
-import type { EndpointDocument, ServiceDocument } from './directory/documents.ts';
+import type { DirectoryReader } from '@anneal/directory/reader.ts';
+import type { EndpointDocument, ServiceDocument } from '@anneal/directory/documents.ts';
 
 const idOf = (...parts: string[]): string => createHash('md5').update(parts.join('/')).digest('hex');
 
@@ -73,10 +73,10 @@ export interface AddedCatalog {
 
 /** Reads what the operator added. One revision of the directory is read once. */
 export class AddedCatalogs {
-  readonly #directory: Directory;
+  readonly #directory: DirectoryReader;
   #known: { readonly revision: number; readonly added: AddedCatalog } | undefined;
 
-  constructor(directory: Directory) {
+  constructor(directory: DirectoryReader) {
     this.#directory = directory;
   }
 

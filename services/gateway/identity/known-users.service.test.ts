@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { password, project } from '../testing/test-gateway.ts';
 import { openDirectory } from './directory/directory.ts';
 import { KnownUsers } from './known-users.ts';
-import { adminUser, defaultDomain, idOfRole } from './principals.ts';
-import { openTokens } from './tokens.ts';
+import { adminUser, defaultDomain, idOfRole } from '@anneal/directory/principals.ts';
+import { openTokenReader } from '@anneal/directory/tokens.ts';
+import { openTokenWriter } from './tokens.ts';
 
 let context: TestContext;
 beforeAll(async () => {
@@ -21,7 +22,10 @@ async function replica() {
   let nowMs = Date.now();
   const now = () => new Date(nowMs);
   const directory = await openDirectory({ store, password, now });
-  const tokens = await openTokens({ store, secrets: context.secrets, directory, now, lifetimeMs: 3_600_000 });
+  const tokens = {
+    ...(await openTokenReader({ store, secrets: context.secrets, directory, now })),
+    ...(await openTokenWriter({ store, revision: directory.revision, now, lifetimeMs: 3_600_000 })),
+  };
   return {
     directory,
     tokens,

@@ -8,14 +8,18 @@ import {
   accessOfUser,
   isExpired,
   type UserAccess,
-} from './access.ts';
+} from '@anneal/directory/access.ts';
 import type { Attempts } from './attempts.ts';
-import type { ApplicationCredentialDocument, DomainDocument, UserDocument } from './directory/documents.ts';
+import type {
+  ApplicationCredentialDocument,
+  DomainDocument,
+  StoredPassword,
+  UserDocument,
+} from '@anneal/directory/documents.ts';
 import type { Directory } from './directory/directory.ts';
-import type { StoredPassword } from './directory/passwords.ts';
 import type { HostIdentity } from './host-login.ts';
-import { defaultDomain } from './principals.ts';
-import type { TokenDocument, TokenScope, Tokens } from './tokens.ts';
+import { defaultDomain } from '@anneal/directory/principals.ts';
+import type { TokenDocument, TokenReader, TokenScope } from '@anneal/directory/tokens.ts';
 
 const naming = z.object({ id: z.string().max(255).optional(), name: z.string().max(255).optional() });
 const inDomain = naming.extend({ domain: naming.optional() });
@@ -68,7 +72,7 @@ interface Proof {
 
 export interface LoginOptions {
   readonly directory: Directory;
-  readonly tokens: Tokens;
+  readonly tokens: TokenReader;
   readonly attempts: Attempts;
   /** A host or a signaller that logs in with its id and its token. */
   readonly host: (login: { id: string; token: string }) => Promise<HostIdentity | undefined>;

@@ -1,29 +1,8 @@
-/** Tokens of users: random, stored only as a hash, removed at expiry or revocation. They survive a restart. */
-import { createHash, randomBytes } from 'node:crypto';
-import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import { readTrustToken } from '@anneal/runtime/secrets/trust-token.ts';
-import type { Document, Store } from '@anneal/store/port.ts';
-import type { Directory } from './directory/directory.ts';
-
-/** The scope that a token was issued for. All absent or null: no scope. */
-export interface TokenScope {
-  readonly project_id: string | null;
-  readonly domain_id?: string;
-  readonly system?: boolean;
-}
-
-export interface TokenDocument extends Document, TokenScope {
-  readonly user_id: string;
-  readonly methods: string[];
-  /** Its own audit id, and that of the first token of its chain. */
-  readonly audit_ids: string[];
-  /** The audit id of the first token of its chain, or null for the first token itself. */
-  readonly chain?: string | null;
-  readonly application_credential_id?: string;
-  readonly trust_id?: string;
-  readonly issued_at: string;
-  readonly expires_at: string;
-}
+/** Issues and revokes tokens of users: random, stored only as a hash, removed at expiry or revocation. */
+import { randomBytes } from 'node:crypto';
+import type { DirectoryRevision } from '@anneal/directory/revision.ts';
+import { openTokenCollection, tokenHash, type TokenDocument, type TokenScope } from '@anneal/directory/tokens.ts';
+import type { Store } from '@anneal/store/port.ts';
 
 /** The user and the scope of a new token. */
 export interface TokenRequest {
@@ -36,36 +15,25 @@ export interface TokenRequest {
   readonly trustId?: string;
 }
 
-export interface Tokens {
+export interface TokenWriter {
   issue(request: TokenRequest): Promise<{ text: string; document: TokenDocument }>;
-  find(text: string): Promise<TokenDocument | undefined>;
   /** Ends a token, and those that were derived from it when it is the first of its chain. */
   revoke(text: string): Promise<void>;
 }
 
-/** False from the end of a token on. */
-export const isLive = ({ expires_at }: TokenDocument, now: Date): boolean => expires_at > now.toISOString();
-
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-export async function openTokens({
+export async function openTokenWriter({
   store,
-  secrets,
-  directory: { revision, trusts },
+  revision,
   now,
   lifetimeMs,
 }: {
   store: Store;
-  secrets: Secrets;
-  /** Its revision is raised when a token is revoked. */
-  directory: Pick<Directory, 'revision' | 'trusts'>;
+  /** Raised when a token is revoked. */
+  revision: DirectoryRevision;
   now: () => Date;
   lifetimeMs: number;
-}): Promise<Tokens> {
-  const tokens = await store.collection<TokenDocument>({
-    name: 'gateway_tokens',
-    indexes: [{ fields: ['expires_at'] }, { fields: ['chain'], only: { field: 'chain' } }],
-  });
+}): Promise<TokenWriter> {
+  const tokens = await openTokenCollection(store);
 
   const sweep = async (): Promise<void> => {
     const expired = await tokens.find({
@@ -76,24 +44,6 @@ export async function openTokens({
     if (expired.length > 0) await tokens.bulk(expired.map(({ id }) => ({ kind: 'remove', id })));
   };
 
-  /** A token that a service of Anneal made for a trust. */
-  const ofTrust = async (text: string): Promise<TokenDocument | undefined> => {
-    const read = readTrustToken(secrets, text);
-    const trust = read && (await trusts.find(read.trust));
-    if (!read || !trust) return undefined;
-    return {
-      id: hashOf(text),
-      version: 1,
-      user_id: trust.trustor_user_id,
-      project_id: trust.project_id,
-      trust_id: trust.id,
-      methods: ['token'],
-      audit_ids: [],
-      issued_at: read.from.toISOString(),
-      expires_at: read.until.toISOString(),
-    };
-  };
-
   return {
     async issue({ userId, scope, methods, parent, applicationCredentialId, trustId }) {
       // Each new token removes some expired ones, so the collection stays bounded without a timer.
@@ -102,7 +52,7 @@ export async function openTokens({
       const at = now();
       const chain = parent?.audit_ids.at(-1);
       const document = await tokens.insert({
-        id: hashOf(text),
+        id: tokenHash(text),
         user_id: userId,
         ...scope,
         methods: [...new Set([...methods, ...(parent?.methods ?? [])])],
@@ -115,12 +65,8 @@ export async function openTokens({
       });
       return { text, document };
     },
-    async find(text) {
-      const found = (await ofTrust(text)) ?? (await tokens.get(hashOf(text)));
-      return found && isLive(found, now()) ? found : undefined;
-    },
     async revoke(text) {
-      const found = await tokens.get(hashOf(text));
+      const found = await tokens.get(tokenHash(text));
       if (!found) return;
       const [own = ''] = found.audit_ids;
       // The derived tokens first: after a crash between the two, the caller can still revoke the first one again.

@@ -1,5 +1,5 @@
 /** Every property of every type of an identity acts the same when its value is secret. */
-import { adminUser } from '@anneal/gateway/identity/principals.ts';
+import { adminUser } from '@anneal/directory/principals.ts';
 import { project, startTestGateway, type TestGateway } from '@anneal/gateway/testing/test-gateway.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';

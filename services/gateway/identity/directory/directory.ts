@@ -1,7 +1,6 @@
 /**
- * The directory: who exists, and who has which role where. Every gateway reads its revision from the store at each
- * request, and the directory itself when that has changed. So a disabled user or a removed role counts at once at every
- * replica.
+ * The directory for its writer: who exists, and who has which role where. Its readers read its revision at each request,
+ * and the directory itself when that has changed. So a disabled user or a removed role counts at once at every gateway.
  *
  * I1 The first start creates the domain Default, the project and user admin, and the fixed roles. A later start changes
  *    none of them except the password of admin when the setting names another.
@@ -9,54 +8,22 @@
  *    were removed before a crash.
  */
 import { adminProject } from '@anneal/contracts/project.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
-import {
-  DuplicateError,
-  type Collection,
-  type Document,
-  type IndexDefinition,
-  type Store,
-} from '@anneal/store/port.ts';
-import { adminUser, defaultDomain, fixedRoles, idOfRole } from '../principals.ts';
-import { newUser } from './documents.ts';
-import type {
-  AccessRuleDocument,
-  ApplicationCredentialDocument,
-  StoredCredentialDocument,
-  DomainDocument,
-  EndpointDocument,
-  OidcLinkDocument,
-  RegionDocument,
-  ServiceDocument,
-  TrustDocument,
-  UserGroupDocument,
-  ProjectDocument,
-  RoleDocument,
-  UserDocument,
-} from './documents.ts';
-import { Passwords, type StoredPassword } from './passwords.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
+import { openCollections, type DirectoryDocuments, type DirectoryKind } from '@anneal/directory/collections.ts';
+import { newUser, type StoredPassword } from '@anneal/directory/documents.ts';
+import { adminUser, defaultDomain, fixedRoles, idOfRole } from '@anneal/directory/principals.ts';
+import { DirectoryRevision } from '@anneal/directory/revision.ts';
+import type { Document, Draft, Store } from '@anneal/store/port.ts';
+import { Passwords } from './passwords.ts';
 import { Records } from './records.ts';
-import { DirectoryRevision } from './revision.ts';
 
-export interface Directory {
-  readonly domains: Records<DomainDocument>;
-  readonly projects: Records<ProjectDocument>;
-  readonly users: Records<UserDocument>;
-  readonly groups: Records<UserGroupDocument>;
-  readonly roles: Records<RoleDocument>;
-  readonly applicationCredentials: Records<ApplicationCredentialDocument>;
-  readonly accessRules: Records<AccessRuleDocument>;
-  readonly trusts: Records<TrustDocument>;
-  readonly credentials: Records<StoredCredentialDocument>;
-  readonly services: Records<ServiceDocument>;
-  readonly endpoints: Records<EndpointDocument>;
-  readonly regions: Records<RegionDocument>;
-  readonly oidcLinks: Records<OidcLinkDocument>;
+type Writers = { readonly [K in DirectoryKind]: Records<DirectoryDocuments[K]> };
+
+/** The objects of the directory by kind, for their writer. */
+export interface Directory extends Writers {
   readonly passwords: Passwords;
   readonly revision: DirectoryRevision;
 }
-
-const named: IndexDefinition = { fields: ['domain_id', 'name'], unique: true };
 
 /**
  * Opens the directory and creates what the first start needs (I1). `password` is that of admin.
@@ -71,32 +38,10 @@ export async function openDirectory({
   password: string | undefined;
   now: () => Date;
 }): Promise<Directory> {
-  const collection = <T extends Document>(
-    kind: string,
-    indexes: IndexDefinition[],
-    listed: readonly string[] = [],
-  ): Promise<Collection<T>> => store.collection<T>({ name: `gateway_directory_${kind}`, indexes, listed });
-  const [trusts, credentials, services, endpoints, regions, oidcLinks, accessRules] = await Promise.all([
-    collection<TrustDocument>('trusts', [{ fields: ['trustor_user_id'] }, { fields: ['trustee_user_id'] }]),
-    collection<StoredCredentialDocument>('credentials', [{ fields: ['user_id'] }, { fields: ['access_hash'] }]),
-    collection<ServiceDocument>('services', []),
-    collection<EndpointDocument>('endpoints', [{ fields: ['service_id'] }]),
-    collection<RegionDocument>('regions', []),
-    collection<OidcLinkDocument>('oidc_links', [{ fields: ['user_id'] }]),
-    collection<AccessRuleDocument>('access_rules', [{ fields: ['user_id'] }]),
-  ]);
-  const [domains, projects, users, groups, roles, applicationCredentials] = await Promise.all([
-    collection<DomainDocument>('domains', [{ fields: ['name'], unique: true }]),
-    collection<ProjectDocument>('projects', [named, { fields: ['parent_id'] }], ['enabled', 'description']),
-    collection<UserDocument>('users', [named], ['enabled', 'description']),
-    collection<UserGroupDocument>('groups', [named]),
-    collection<RoleDocument>('roles', [named]),
-    collection<ApplicationCredentialDocument>('application_credentials', [
-      { fields: ['user_id', 'name'], unique: true },
-    ]),
-  ]);
   const revision = await DirectoryRevision.open(store);
-  const passwords = new Passwords();
+  const writers = await openCollections<Writers>(store, (one, collection) => new Records(one, collection, revision));
+  const directory: Directory = { ...writers, passwords: new Passwords(), revision };
+  const { domains, projects, roles } = directory;
   await createIfAbsent(domains, { ...defaultDomain, description: '', enabled: true, tags: [], extra: {} });
   await createIfAbsent(projects, {
     ...adminProject,
@@ -110,37 +55,17 @@ export async function openDirectory({
   for (const role of fixedRoles) {
     await createIfAbsent(roles, { ...role, domain_id: '', description: null, extra: {} });
   }
-  const directory = {
-    domains: new Records('domain', domains, revision),
-    projects: new Records('project', projects, revision),
-    users: new Records('user', users, revision),
-    groups: new Records('group', groups, revision),
-    roles: new Records('role', roles, revision),
-    applicationCredentials: new Records('application_credential', applicationCredentials, revision),
-    accessRules: new Records('access rule', accessRules, revision),
-    trusts: new Records('trust', trusts, revision),
-    credentials: new Records('credential', credentials, revision),
-    services: new Records('service', services, revision),
-    endpoints: new Records('endpoint', endpoints, revision),
-    regions: new Records('region', regions, revision),
-    oidcLinks: new Records('link of an OpenID user', oidcLinks, revision),
-    passwords,
-    revision,
-  };
-  await keepAdmin({ store, directory, users, password, now });
+  await keepAdmin({ store, directory, password, now });
   return directory;
 }
 
-async function createIfAbsent<T extends Document>(
-  collection: Collection<T>,
-  document: Parameters<Collection<T>['insert']>[0],
-): Promise<void> {
-  if (await collection.get(document.id)) return;
+async function createIfAbsent<T extends Document>(records: Records<T>, document: Draft<T>): Promise<void> {
+  if (await records.find(document.id)) return;
   try {
-    await collection.insert(document);
+    await records.insert(document, document.id);
   } catch (error) {
     // Another replica was faster.
-    if (!(error instanceof DuplicateError)) throw error;
+    if (!hasCode(error, 'AlreadyExists')) throw error;
   }
 }
 
@@ -148,18 +73,16 @@ async function createIfAbsent<T extends Document>(
 async function keepAdmin({
   store,
   directory,
-  users,
   password,
   now,
 }: {
   store: Store;
   directory: Directory;
-  users: Collection<UserDocument>;
   password: string | undefined;
   now: () => Date;
 }): Promise<void> {
-  const { passwords } = directory;
-  const admin = await users.get(adminUser.id);
+  const { passwords, users } = directory;
+  const admin = await users.find(adminUser.id);
   const stored = admin?.password ?? (await earlierPassword(store));
   const kept =
     password === undefined || (stored && (await passwords.matches(stored, password)))
@@ -185,7 +108,7 @@ async function keepAdmin({
   }
   if (kept === stored) return;
   const tokens_from = now().toISOString();
-  await directory.users.update(adminUser.id, (user) => ({ ...user, password: kept, tokens_from }));
+  await users.update(adminUser.id, (user) => ({ ...user, password: kept, tokens_from }));
 }
 
 /** The password of admin in an installation that had only one user. */

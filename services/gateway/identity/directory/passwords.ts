@@ -1,13 +1,8 @@
 /** Passwords and secrets, kept as scrypt hashes. */
 import { createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { StoredPassword } from '@anneal/directory/documents.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
-
-/** A salted hash of a password. */
-export interface StoredPassword {
-  readonly salt: string;
-  readonly hash: string;
-}
 
 const cost = { N: 16_384, r: 8, p: 1 };
 /** Concurrent derivations. Each takes 16 MiB, so a higher limit would let unauthenticated clients fill the memory. */

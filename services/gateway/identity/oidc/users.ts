@@ -12,8 +12,8 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { Directory } from '../directory/directory.ts';
-import { newUser, type DomainDocument, type Grant, type UserDocument } from '../directory/documents.ts';
-import { defaultDomain } from '../principals.ts';
+import { newUser, type DomainDocument, type Grant, type UserDocument } from '@anneal/directory/documents.ts';
+import { defaultDomain } from '@anneal/directory/principals.ts';
 import type { ClaimedUser, MappedRole } from './claims.ts';
 
 export interface OidcUsersOptions {

@@ -1,7 +1,7 @@
 /** Role assignments as resources. Each grant names the resource that made it, which alone revokes it. */
 import { z } from 'zod';
 import { parseField } from '../../http/input.ts';
-import type { Grant, UserDocument, UserGroupDocument } from '../directory/documents.ts';
+import type { Grant, UserDocument, UserGroupDocument } from '@anneal/directory/documents.ts';
 import type { Directory } from '../directory/directory.ts';
 import type { Records } from '../directory/records.ts';
 import type { IdentityKind } from './kind.ts';

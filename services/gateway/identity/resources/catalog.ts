@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import { catalogServices } from '../catalog.ts';
 import type { Directory } from '../directory/directory.ts';
-import type { RegionDocument } from '../directory/documents.ts';
+import type { RegionDocument } from '@anneal/directory/documents.ts';
 import { checkRegion, endpointFields, regionId, removeRegion, removeService } from '../routes/catalog-routes.ts';
 import { domainTaken } from '../routes/domain-routes.ts';
 import { removeDomain } from '../routes/removal.ts';

@@ -1,7 +1,7 @@
 /** Groups, projects and roles as resources. */
 import { z } from 'zod';
 import { parseField } from '../../http/input.ts';
-import { defaultDomain } from '../principals.ts';
+import { defaultDomain } from '@anneal/directory/principals.ts';
 import { refuseParent, removeProject } from '../routes/removal.ts';
 import { checkPlace, projectTaken, refuseDisabling } from '../routes/project-routes.ts';
 import { nameField, tagsField, takenInDomain, textField } from '../routes/shape.ts';

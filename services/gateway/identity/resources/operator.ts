@@ -13,9 +13,8 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Occasion } from '@anneal/contracts/origin.ts';
 import type { Request } from '@anneal/provider/document.ts';
-import { accessOfUser } from '../access.ts';
-import type { Directory } from '../directory/directory.ts';
-import { isOperator } from '../rights.ts';
+import type { DirectoryReader } from '@anneal/directory/reader.ts';
+import { accessOfUser, isOperator } from '@anneal/directory/access.ts';
 
 /**
  * O4.
@@ -36,7 +35,7 @@ export function requireOperatorFor(
 }
 
 /** @throws AnnealError Forbidden when the stack of the request does not act for an operator (O3) */
-export async function requireOperator(directory: Directory, doing: string, request: Request): Promise<void> {
+export async function requireOperator(directory: DirectoryReader, doing: string, request: Request): Promise<void> {
   const { data, project } = request;
   const { resource, stack, operator, origin } = data;
   const user = operator === undefined ? undefined : await directory.users.find(operator);

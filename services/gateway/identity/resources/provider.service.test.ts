@@ -7,7 +7,7 @@ import type { Request } from '@anneal/provider/document.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { project, startTestGateway, type TestGateway } from '../../testing/test-gateway.ts';
-import { adminUser } from '../principals.ts';
+import { adminUser } from '@anneal/directory/principals.ts';
 
 const v3 = '/identity/v3';
 const secret = 'a long enough password';

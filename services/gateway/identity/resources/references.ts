@@ -4,10 +4,9 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Document } from '@anneal/store/port.ts';
-import type { Directory } from '../directory/directory.ts';
-import type { Grant } from '../directory/documents.ts';
-import type { Records } from '../directory/records.ts';
-import { defaultDomain } from '../principals.ts';
+import type { DirectoryReader, RecordReader } from '@anneal/directory/reader.ts';
+import type { Grant } from '@anneal/directory/documents.ts';
+import { defaultDomain } from '@anneal/directory/principals.ts';
 
 /** A role in one place, as the properties name it. */
 export interface NamedRole {
@@ -19,7 +18,7 @@ export interface NamedRole {
 const inDomain = /^(?<name>.+)\{(?<domain>[^{}]+)\}$/s;
 
 /** The id of the domain with this id or name. @throws AnnealError InvalidRequest */
-export async function domainId({ domains }: Pick<Directory, 'domains'>, given: string): Promise<string> {
+export async function domainId({ domains }: Pick<DirectoryReader, 'domains'>, given: string): Promise<string> {
   const found = (await domains.find(given)) ?? (await domains.list({ name: given })).at(0);
   if (!found) throw missing('domain', given);
   return found.id;
@@ -27,8 +26,8 @@ export async function domainId({ domains }: Pick<Directory, 'domains'>, given: s
 
 /** The id of the object with this id or name. @throws AnnealError InvalidRequest */
 export async function idIn<T extends Document>(
-  directory: Pick<Directory, 'domains'>,
-  records: Records<T>,
+  directory: Pick<DirectoryReader, 'domains'>,
+  records: RecordReader<T>,
   given: string,
 ): Promise<string> {
   const found = await records.find(given);
@@ -43,7 +42,7 @@ export async function idIn<T extends Document>(
 }
 
 /** The grants that the property `roles` names, each once. @throws AnnealError InvalidRequest */
-export async function grantsOf(directory: Directory, roles: readonly NamedRole[]): Promise<Grant[]> {
+export async function grantsOf(directory: DirectoryReader, roles: readonly NamedRole[]): Promise<Grant[]> {
   const grants: Grant[] = [];
   for (const { role, project, domain } of roles) {
     if ((project == null) === (domain == null)) {

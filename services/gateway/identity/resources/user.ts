@@ -2,9 +2,9 @@
 import { hasCode } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import { parseField } from '../../http/input.ts';
-import { newUser, type UserDocument } from '../directory/documents.ts';
-import type { Passwords, StoredPassword } from '../directory/passwords.ts';
-import { defaultDomain } from '../principals.ts';
+import { newUser, type StoredPassword, type UserDocument } from '@anneal/directory/documents.ts';
+import type { Passwords } from '../directory/passwords.ts';
+import { defaultDomain } from '@anneal/directory/principals.ts';
 import { removeUser } from '../routes/removal.ts';
 import { nameField, takenInDomain, textField, type IdentityOptions } from '../routes/shape.ts';
 import { rolesField } from './assignments.ts';

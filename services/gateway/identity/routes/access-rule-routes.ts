@@ -6,8 +6,8 @@ import { z } from 'zod';
 import type { Route } from '../../http/route.ts';
 import type { accessRuleSchema } from '../access-rules.ts';
 import type { Directory } from '../directory/directory.ts';
-import type { AccessRule } from '../directory/documents.ts';
-import type { PolicyTarget } from '../identity-policy.ts';
+import type { AccessRule } from '@anneal/directory/documents.ts';
+import type { PolicyTarget } from '@anneal/directory/policy.ts';
 import { checkedByKind, kindRoutes } from './kind-routes.ts';
 import { linkTo, rowSchema, type IdentityOptions } from './shape.ts';
 

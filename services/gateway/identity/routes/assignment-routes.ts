@@ -12,7 +12,7 @@ import {
   type RoleAssignment,
   type AssignmentSource,
 } from '../assignments.ts';
-import type { DomainDocument, Grant } from '../directory/documents.ts';
+import type { DomainDocument, Grant } from '@anneal/directory/documents.ts';
 import { roleRow, roleSchema } from './role-routes.ts';
 import { accessOf, allow, linkTo, listLinks, ownDomain, type IdentityOptions } from './shape.ts';
 

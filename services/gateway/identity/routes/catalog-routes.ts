@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { baseUrl } from '../../http/base-url.ts';
 import { route, type Route } from '../../http/route.ts';
 import { catalogEndpoints, catalogServices } from '../catalog.ts';
-import type { RegionDocument } from '../directory/documents.ts';
+import type { RegionDocument } from '@anneal/directory/documents.ts';
 import type { Directory } from '../directory/directory.ts';
 import type { Records } from '../directory/records.ts';
 import { wrappedBody, givenIn, kindRoutes, patch, type KindInput, type ObjectAction } from './kind-routes.ts';

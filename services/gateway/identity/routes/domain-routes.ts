@@ -4,8 +4,8 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Route } from '../../http/route.ts';
-import type { DomainDocument } from '../directory/documents.ts';
-import { defaultDomain } from '../principals.ts';
+import type { DomainDocument } from '@anneal/directory/documents.ts';
+import { defaultDomain } from '@anneal/directory/principals.ts';
 import { checkedByKind, kindRoutes, patch } from './kind-routes.ts';
 import { removeDomain } from './removal.ts';
 import {

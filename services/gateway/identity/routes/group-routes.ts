@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { route, type Route, type RouteInput } from '../../http/route.ts';
 import type { Directory } from '../directory/directory.ts';
-import type { UserGroupDocument } from '../directory/documents.ts';
+import type { UserGroupDocument } from '@anneal/directory/documents.ts';
 import { kindRoutes, listRoute, patch, rulesOf } from './kind-routes.ts';
 import {
   allow,

@@ -9,9 +9,9 @@ import { z } from 'zod';
 import { baseUrl, nextQueryOf, queryOf, requestPath } from '../../http/base-url.ts';
 import { takePage } from '../../http/list.ts';
 import { route, type ParametersOf, type Route } from '../../http/route.ts';
-import type { NamedDocument } from '../directory/documents.ts';
+import type { NamedDocument } from '@anneal/directory/documents.ts';
 import type { Records } from '../directory/records.ts';
-import type { IdentityRule, PolicyTarget } from '../identity-policy.ts';
+import type { IdentityRule, PolicyTarget } from '@anneal/directory/policy.ts';
 import { allow, listLinks, ownDomain } from './shape.ts';
 
 /** The parameters of a query, as text. */

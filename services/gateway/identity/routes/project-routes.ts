@@ -6,8 +6,8 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseField } from '../../http/input.ts';
 import { route, type Route } from '../../http/route.ts';
-import { deepestProject, projectsAbove, rolesIn, scopeOfProject } from '../access.ts';
-import type { DomainDocument, ProjectDocument } from '../directory/documents.ts';
+import { deepestProject, projectsAbove, rolesIn, scopeOfProject } from '@anneal/directory/access.ts';
+import type { DomainDocument, ProjectDocument } from '@anneal/directory/documents.ts';
 import { changeDomain, createDomain, deleteDomain, domainsFor } from './domain-routes.ts';
 import {
   checkedByKind,

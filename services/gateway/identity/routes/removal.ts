@@ -1,8 +1,8 @@
 /** The removal of domains, projects and users, by the identity API or by a stack. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { adminProject } from '@anneal/contracts/project.ts';
-import type { ProjectDocument } from '../directory/documents.ts';
-import { adminUser } from '../principals.ts';
+import type { ProjectDocument } from '@anneal/directory/documents.ts';
+import { adminUser } from '@anneal/directory/principals.ts';
 import type { IdentityOptions } from './shape.ts';
 
 /** @throws AnnealError Forbidden for a project with projects below it */

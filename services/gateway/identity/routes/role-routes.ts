@@ -4,10 +4,10 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { route, type Route } from '../../http/route.ts';
-import type { RoleDocument } from '../directory/documents.ts';
+import type { RoleDocument } from '@anneal/directory/documents.ts';
 import type { Records } from '../directory/records.ts';
-import { notAuthorized } from '../identity-policy.ts';
-import { fixedRoles, idOfRole } from '../principals.ts';
+import { notAuthorized } from '@anneal/directory/policy.ts';
+import { fixedRoles, idOfRole } from '@anneal/directory/principals.ts';
 import { kindRoutes, patch, rulesOf } from './kind-routes.ts';
 import {
   allow,

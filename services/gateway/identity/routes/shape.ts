@@ -7,14 +7,15 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { baseUrl } from '../../http/base-url.ts';
-import type { UserAccess } from '../access.ts';
+import type { UserAccess } from '@anneal/directory/access.ts';
 import { callerOf } from '../caller.ts';
 import type { Directory } from '../directory/directory.ts';
-import type { NamedDocument } from '../directory/documents.ts';
-import { authorize, type IdentityRule, type PolicyTarget } from '../identity-policy.ts';
+import type { NamedDocument } from '@anneal/directory/documents.ts';
+import { authorize, type IdentityRule, type PolicyTarget } from '@anneal/directory/policy.ts';
 import type { OidcOptions } from '../oidc/provider.ts';
-import { defaultDomain } from '../principals.ts';
-import type { Tokens } from '../tokens.ts';
+import { defaultDomain } from '@anneal/directory/principals.ts';
+import type { TokenReader } from '@anneal/directory/tokens.ts';
+import type { TokenWriter } from '../tokens.ts';
 
 /** The parts that the routes of the identity API use. */
 export interface IdentityOptions {
@@ -31,7 +32,7 @@ export interface KeystoneOptions extends IdentityOptions {
   readonly secrets: Secrets;
   /** Lifetime of a token, in milliseconds. */
   readonly lifetimeMs: number;
-  readonly tokens: Tokens;
+  readonly tokens: TokenReader & TokenWriter;
   readonly region: string;
   /** Undefined without an OpenID provider. */
   readonly oidc?: OidcOptions | undefined;

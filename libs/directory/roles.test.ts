@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Grant, RoleDocument } from './directory/documents.ts';
+import type { Grant, RoleDocument } from './documents.ts';
 import { countsIn, withImplied, type RoleScope } from './roles.ts';
 
 const grant = (on: Grant['on'], id: string, inherited = false): Grant => ({ role_id: 'r', on, id, inherited });

@@ -7,9 +7,9 @@ import type {
   RoleDocument,
   TrustDocument,
   UserDocument,
-} from './directory/documents.ts';
-import type { Directory } from './directory/directory.ts';
+} from './documents.ts';
 import { fixedRoles } from './principals.ts';
+import type { DirectoryReader } from './reader.ts';
 import { countsIn, withImplied, type RoleScope } from './roles.ts';
 import type { TokenDocument, TokenScope } from './tokens.ts';
 
@@ -35,7 +35,7 @@ export const deepestProject = 5;
  * since, when its application credential or trust is gone or expired, or when no role is left in its scope.
  */
 export async function accessOfToken(
-  directory: Directory,
+  directory: DirectoryReader,
   token: TokenDocument,
   now: Date,
 ): Promise<UserAccess | undefined> {
@@ -61,7 +61,7 @@ export const isExpired = ({ expires_at }: { readonly expires_at: string | null }
 
 /** The access that an application credential gives: those of its roles that its user still has in its project. */
 export async function accessOfCredential(
-  directory: Directory,
+  directory: DirectoryReader,
   user: UserDocument,
   applicationCredential: ApplicationCredentialDocument,
 ): Promise<UserAccess | undefined> {
@@ -76,7 +76,7 @@ export async function accessOfCredential(
  * The access that a trust gives: those of its roles that the trustor still has in its project. Undefined without any, or
  * when one of the two users is gone or disabled.
  */
-export async function accessOfTrust(directory: Directory, trust: TrustDocument): Promise<UserAccess | undefined> {
+export async function accessOfTrust(directory: DirectoryReader, trust: TrustDocument): Promise<UserAccess | undefined> {
   const [trustor, trustee] = await Promise.all([
     directory.users.find(trust.trustor_user_id),
     directory.users.find(trust.trustee_user_id),
@@ -92,7 +92,7 @@ export async function accessOfTrust(directory: Directory, trust: TrustDocument):
 
 /** The access of a user in a scope. Undefined when one of them is gone or disabled, or the user has no role there. */
 export async function accessOfUser(
-  directory: Directory,
+  directory: DirectoryReader,
   user: UserDocument,
   scope: TokenScope,
 ): Promise<UserAccess | undefined> {
@@ -117,20 +117,24 @@ export async function accessOfUser(
 }
 
 /** The roles of a user in a scope, own and by group, with those that they imply. */
-export async function rolesIn(directory: Directory, user: UserDocument, scope: RoleScope): Promise<RoleDocument[]> {
+export async function rolesIn(
+  directory: DirectoryReader,
+  user: UserDocument,
+  scope: RoleScope,
+): Promise<RoleDocument[]> {
   const groups = await directory.groups.findMany(user.groups);
   const grants = [user, ...groups].flatMap((each) => each.grants).filter((grant) => countsIn(grant, scope));
   return withImplied(new Set(grants.map(({ role_id }) => role_id)), await rolesById(directory, grants));
 }
 
 /** The scope in which grants count for a project. */
-export async function scopeOfProject(directory: Directory, project: ProjectDocument): Promise<RoleScope> {
+export async function scopeOfProject(directory: DirectoryReader, project: ProjectDocument): Promise<RoleScope> {
   const above = (await projectsAbove(directory, project)).map(({ id }) => id);
   return { on: 'project', id: project.id, above, domain: project.domain_id };
 }
 
 /** The projects above one, nearest first. */
-export async function projectsAbove(directory: Directory, project: ProjectDocument): Promise<ProjectDocument[]> {
+export async function projectsAbove(directory: DirectoryReader, project: ProjectDocument): Promise<ProjectDocument[]> {
   const found: ProjectDocument[] = [];
   for (let { parent_id: id, domain_id } = project; id !== domain_id && found.length < deepestProject;) {
     const parent = await directory.projects.find(id);
@@ -146,7 +150,21 @@ const fixed: ReadonlyMap<string, RoleDocument> = new Map(
 );
 
 /** Every role by its id. The fixed ones never change, so most requests read no role. */
-async function rolesById(directory: Directory, grants: readonly Grant[]): Promise<ReadonlyMap<string, RoleDocument>> {
+async function rolesById(
+  directory: DirectoryReader,
+  grants: readonly Grant[],
+): Promise<ReadonlyMap<string, RoleDocument>> {
   if (grants.every(({ role_id }) => fixed.has(role_id))) return fixed;
   return new Map((await directory.roles.list()).map((role) => [role.id, role]));
 }
+
+/** Whether the user is an operator, who may read, or change, what belongs to no project. */
+export const isOperator = ({ system, roles }: UserAccess, role: 'reader' | 'member'): boolean =>
+  roles.some(
+    ({ name, domain_id }) =>
+      domain_id === '' && (name === 'admin' || (system && role === 'reader' && name === 'reader')),
+  );
+
+/** Whether the user has the role in the scope of the request, itself or implied. */
+export const hasRole = ({ roles }: UserAccess, role: 'reader' | 'member'): boolean =>
+  roles.some(({ name, domain_id }) => domain_id === '' && name === role);

@@ -1,5 +1,5 @@
 /** Effective roles: pure functions of the directory's documents. */
-import type { Grant, RoleDocument } from './directory/documents.ts';
+import type { Grant, RoleDocument } from './documents.ts';
 
 /** The object that a token or a question is about. */
 export type RoleScope =

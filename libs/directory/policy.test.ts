@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { UserAccess } from './access.ts';
-import type { RoleDocument } from './directory/documents.ts';
-import { mayUse, type IdentityRule, type PolicyTarget } from './identity-policy.ts';
+import type { RoleDocument } from './documents.ts';
+import { mayUse, type IdentityRule, type PolicyTarget } from './policy.ts';
 
 const order = ['admin', 'manager', 'member', 'reader'];
 const rolesFrom = (name: string): RoleDocument[] =>

@@ -1,7 +1,12 @@
 /** The documents of the directory: domains, projects, users, groups, roles, credentials, and the catalog of the operator. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Document, Draft } from '@anneal/store/port.ts';
-import type { StoredPassword } from './passwords.ts';
+
+/** A salted hash of a password. */
+export interface StoredPassword {
+  readonly salt: string;
+  readonly hash: string;
+}
 
 /** The parts of every named object of Keystone. */
 export interface NamedDocument extends Document {
