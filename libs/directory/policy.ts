@@ -1,6 +1,5 @@
 /** The rights at the identity API: one table, with the rules and the defaults of Keystone 30. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { UserAccess } from './access.ts';
 
 /**
  * - `admin`: the role admin in a project or the system; a domain's admin only for objects of that domain.
@@ -83,6 +82,16 @@ export const identityPolicy = {
 
 export type IdentityRule = keyof typeof identityPolicy;
 
+/** The user who uses a rule: of `UserAccess`, or as a question to the identity service describes it. */
+export interface PolicyCaller {
+  readonly user: { readonly id: string };
+  readonly project?: { readonly id: string } | undefined;
+  /** The domain of the project, or the domain that is the scope. */
+  readonly domain?: { readonly id: string } | undefined;
+  readonly system: boolean;
+  readonly roles: readonly { readonly name: string; readonly domain_id: string }[];
+}
+
 /** The object that a rule is about: the domain and the user that it belongs to. */
 export interface PolicyTarget {
   readonly domainId?: string | undefined;
@@ -92,7 +101,7 @@ export interface PolicyTarget {
 /** Whether the caller may use a rule on this object. A pure function. */
 export function mayUse(
   rule: IdentityRule,
-  { user, domain, project, system, roles }: UserAccess,
+  { user, domain, project, system, roles }: PolicyCaller,
   target: PolicyTarget,
 ): boolean {
   const has = (name: string): boolean => roles.some((role) => role.name === name && role.domain_id === '');
@@ -111,10 +120,14 @@ export function mayUse(
 }
 
 /** @throws AnnealError Forbidden in Keystone's words, which name the rule */
-export function authorize(rule: IdentityRule, access: UserAccess, target: PolicyTarget): void {
-  if (!mayUse(rule, access, target)) throw notAuthorized(`identity:${rule}`);
+export function authorize(rule: IdentityRule, caller: PolicyCaller, target: PolicyTarget): void {
+  if (!mayUse(rule, caller, target)) throw notAuthorized(`identity:${rule}`);
 }
 
 /** Keystone's refusal. `action` names the rule or the reason. */
 export const notAuthorized = (action: string): AnnealError =>
   new AnnealError('Forbidden', `You are not authorized to perform the requested action: ${action}.`);
+
+/** The domain that a caller with a domain as scope is limited to. */
+export const domainOfScope = ({ project, domain }: PolicyCaller): string | undefined =>
+  project ? undefined : domain?.id;

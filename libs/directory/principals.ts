@@ -28,5 +28,8 @@ export type FixedRole = (typeof fixedRoles)[number]['name'];
 /** The id of a fixed role. */
 export const idOfRole = (name: FixedRole): string => fixedRoles.find((role) => role.name === name)?.id ?? '';
 
+/** Whether this is the id of a fixed role. */
+export const isFixedRole = (id: string): boolean => fixedRoles.some((role) => role.id === id);
+
 /** The roles in the token of a host or a signaller. Their rights are checked at their queues and not by a role. */
 export const hostRoles = [{ id: idOfRole('heat_stack_user'), name: 'heat_stack_user' }] as const;

@@ -3,7 +3,6 @@ import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { stackList } from '@anneal/contracts/calls/scheduling.ts';
 import { contextEvent, eventKept, queueFilled } from '@anneal/contracts/events.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import type { Bus, Consumer } from '@anneal/bus/port.ts';
@@ -15,15 +14,13 @@ import { openDirectoryReader } from '@anneal/directory/reader.ts';
 import { openTokenReader } from '@anneal/directory/tokens.ts';
 import { serveQueueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service/service.ts';
-import { createAsk, type Ask } from './ask.ts';
+import { createAsk } from './ask.ts';
 import { buildServer } from './server.ts';
 import { createAuthenticate } from './identity/caller.ts';
-import { openDirectory } from './identity/directory/directory.ts';
 import { KnownUsers } from './identity/known-users.ts';
-import { openIdentityResources } from './identity/resources/provider.ts';
 import { oidcOf } from './oidc-options.ts';
-import { openTokenWriter } from './identity/tokens.ts';
 import manifest from './package.json' with { type: 'json' };
+import { forwardedRequests } from './forward.ts';
 import { HeldHosts } from './held-hosts.ts';
 import { ImageContents } from './images/contents.ts';
 import { ImageUploads } from './images/uploads.ts';
@@ -51,17 +48,13 @@ export const gatewayService = defineService({
     setMaxListeners(0, stopping.signal);
 
     const lifetimeMs = settings.tokenHours * 3_600_000;
-    const directory = await openDirectory({ store, password: settings.adminPassword, now: wallClock });
-    const reader = await openDirectoryReader(store);
-    const tokenReader = await openTokenReader({ store, secrets: context.secrets, directory: reader, now: wallClock });
-    const tokens = await openTokenWriter({ store, revision: directory.revision, now: wallClock, lifetimeMs });
+    const directory = await openDirectoryReader(store);
+    const tokens = await openTokenReader({ store, secrets: context.secrets, directory, now: wallClock });
     const replicas = new ReplicaWatch({ documents: await openReplicas(store), elapsed: () => performance.now(), log });
     const asking = { bus, mint, secrets: context.secrets, ...aboutServices(replicas), storeOutages, ...settings };
     const ask = createAsk(asking);
     const askForHost = createAsk({ ...asking, waitsForBroker: true });
     const wakeups = createWakeups();
-    const identity = { directory, newId: context.newId, now: wallClock, stacksIn: stacksIn(ask) };
-    const resources = await openIdentityResources(context, identity);
     const held = new HeldHosts({
       ask: askForHost,
       onError: (error) => log.debug({ err: error }, 'waiting hosts not reported; the next report follows'),
@@ -89,12 +82,7 @@ export const gatewayService = defineService({
       held,
       stopping: stopping.signal,
       authenticate: createAuthenticate({
-        users: new KnownUsers({
-          tokens: tokenReader,
-          directory: reader,
-          now: wallClock,
-          elapsed: () => performance.now(),
-        }),
+        users: new KnownUsers({ tokens, directory, now: wallClock, elapsed: () => performance.now() }),
         secrets: context.secrets,
         ask,
         askForHost,
@@ -103,8 +91,10 @@ export const gatewayService = defineService({
       keystone: {
         ask,
         secrets: context.secrets,
-        ...identity,
-        tokens: { ...tokenReader, ...tokens },
+        directory,
+        newId: context.newId,
+        now: wallClock,
+        tokens,
         lifetimeMs,
         region: context.region,
         oidc: oidcOf(settings, { log, elapsed: () => performance.now() }),
@@ -114,8 +104,7 @@ export const gatewayService = defineService({
     });
     const unused = unusedConnections(app);
     const url = await app.listen({ host: settings.host, port: settings.port });
-    const requests = await bus.consume(requestsQueue('gateway'), routeMessages(resources.routes));
-    await resources.announce();
+    const requests = await bus.consume(requestsQueue('gateway'), routeMessages(forwardedRequests(bus)));
     log.info({ url }, 'gateway is ready');
 
     return {
@@ -128,7 +117,6 @@ export const gatewayService = defineService({
         wakeups.wakeAll();
         await wake.stop();
         await requests.stop();
-        await resources.stop();
         await closeServer(app, unused);
       },
     };
@@ -179,12 +167,6 @@ function wakeInOutages(sources: readonly Pick<Bus, 'outage'>[], wakeups: Wakeups
     if (isAway && !wasAway) wakeups.wakeInTurn(isStream);
   }, lookMs).unref();
 }
-
-/** 0 or 1: whether a project has stacks. */
-const stacksIn =
-  (ask: Ask) =>
-  async (project: string): Promise<number> =>
-    (await ask('scheduling', stackList, { project, data: { project, limit: 1 } })).stacks.length;
 
 /** How long a client may take to read the end of its answer. */
 const lastReadMs = 1_200;

@@ -81,12 +81,6 @@ export const gatewaySettings = defineSettings({
       'Origins whose pages may call `/api/v1` from a browser (CORS), e.g. `https://page.example.org,http://localhost:5173`. They send a token; the session of the console is only for its own pages. Default: none.',
     cost: 'A script in a page of such an origin can use any token that the page has.',
   },
-  adminPassword: {
-    env: 'ANNEAL_GATEWAY_ADMIN_PASSWORD',
-    schema: z.string().min(8).optional(),
-    meaning: 'Password of the user admin. Required at the first start; a later value replaces it.',
-    secret: true,
-  },
   oidcIssuer: {
     env: 'ANNEAL_GATEWAY_OIDC_ISSUER',
     schema: z

@@ -2,6 +2,7 @@
 import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { deviceLogin } from '@anneal/client/device-login.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
+import { startIdentity } from '@anneal/identity/testing/start-identity.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
@@ -20,6 +21,7 @@ useQuickClock({ stepMs: 20 });
 
 let context: TestContext;
 let gateway: RunningService;
+let identity: RunningService;
 let provider: OpenIdProvider;
 let url = '';
 let admin = '';
@@ -27,7 +29,6 @@ let admin = '';
 const start = async (more: Record<string, string> = {}): Promise<void> => {
   const settings = readSettings(gatewayService.settings, {
     ANNEAL_GATEWAY_PORT: new URL(url).port,
-    ANNEAL_GATEWAY_ADMIN_PASSWORD: 'correct horse',
     ANNEAL_GATEWAY_OIDC_ISSUER: provider.issuer,
     ANNEAL_GATEWAY_OIDC_CLIENT_ID: 'anneal',
     ANNEAL_GATEWAY_OIDC_CLIENT_SECRET: clients.anneal,
@@ -70,6 +71,7 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${await freeLocalPort()}`;
   provider = await startOpenIdProvider(`${url}/identity/oidc/callback`);
   context = await createTestContext({ name: 'gateway' });
+  identity = await startIdentity(context, 'correct horse');
   await start();
   const user = { name: 'admin', domain: { id: 'default' }, password: 'correct horse' };
   const scope = { project: { name: 'admin', domain: { id: 'default' } } };
@@ -82,6 +84,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.stop();
   await provider.stop();
+  await identity.stop();
   await context.dispose();
 });
 

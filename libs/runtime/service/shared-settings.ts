@@ -47,6 +47,12 @@ export const templateSettings = defineSettings({
   },
 });
 
+/**
+ * Settings that have the prefix of a service which read them in version 0.1.0, and are another one's now. Their names stay,
+ * so that each environment file stays valid; the processes that do not read them ignore them.
+ */
+export const movedSettings: readonly string[] = ['ANNEAL_GATEWAY_ADMIN_PASSWORD'];
+
 /** The settings that every service has. */
 export const sharedSettings = defineSettings({
   dataDirectory: {

@@ -8,7 +8,6 @@ import { importEndpoints, type ImportEndpointOptions } from '../imports/import-e
 import { allowOrigins } from '../http/origins.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
 import type { DirectoryReader } from '@anneal/directory/reader.ts';
-import type { TokenWriter } from '../identity/tokens.ts';
 import { serveDocument } from '../http/document.ts';
 import { operationName } from '../http/operation-name.ts';
 import { problemDetailsSchema, problemDetailsType } from '../http/problem-details.ts';
@@ -54,7 +53,6 @@ export type ApiOptions = EventEndpointOptions &
   MetricEndpointOptions &
   ImageEndpointOptions & {
     authenticate: Authenticate;
-    tokens: Pick<TokenWriter, 'revoke'>;
     newId: () => string;
     gatewayUrl: string;
     configLimit: BodyLimit;

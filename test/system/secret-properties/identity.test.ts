@@ -13,7 +13,7 @@ let probe: Probe;
 beforeAll(async () => {
   gateway = await startTestGateway();
   const { bus, mint, newId, now } = gateway.context;
-  const queue = requestsQueue('gateway');
+  const queue = requestsQueue('identity');
   probe = await Probe.open({ bus, mint, newId, now: () => now().getTime(), queue, project, withinMs: 20_000 });
   await create('OS::Keystone::Service', { name: 'store', type: 'store' });
   await create('OS::Keystone::Group', { name: 'staff' });

@@ -8,26 +8,26 @@
  * A login in a browser ends at a page of this server and nowhere else. Its reason for a failure is in the log, because
  * everyone can make a link to that page.
  */
+import { identityOidcUser } from '@anneal/contracts/calls/identity.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { accessOfUser } from '@anneal/directory/access.ts';
+import type { UserDocument } from '@anneal/directory/documents.ts';
+import { defaultDomain } from '@anneal/directory/principals.ts';
+import { Attempts } from '@anneal/runtime/work/attempts.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { baseUrl, queryOf } from '../../http/base-url.ts';
 import { route, type Route } from '../../http/route.ts';
-import { accessOfUser, type UserAccess } from '@anneal/directory/access.ts';
-import { Attempts } from '../attempts.ts';
 import { userCaller } from '../caller.ts';
 import { AddedCatalogs } from '../catalog.ts';
-import type { UserDocument } from '@anneal/directory/documents.ts';
-import { defaultDomain } from '@anneal/directory/principals.ts';
+import { issueToken, type IssuedToken } from '../new-token.ts';
 import { answerWithToken, nocatalogQuery, tokenSchema } from '../routes/auth-routes.ts';
-import { keystoneId, type KeystoneOptions } from '../routes/shape.ts';
+import type { KeystoneOptions } from '../routes/shape.ts';
 import { projectsOf } from '../routes/user-routes.ts';
 import { cookieOf, setCookie, setSession } from '../session.ts';
-import type { TokenScope } from '@anneal/directory/tokens.ts';
 import { claimedUser, withGroups } from './claims.ts';
 import type { OidcOptions } from './provider.ts';
-import { userOfClaims } from './users.ts';
 
 type Options = KeystoneOptions & { readonly oidc: OidcOptions };
 
@@ -109,8 +109,8 @@ function browserRoutes(options: Options): Route[] {
           const address = new URL(`${callback(request)}${queryOf(request)}`);
           const user = await userOf(options, await oidc.provider.finish(address, pending));
           const scoped = await projectFor(options, user, pending.project);
-          const { text, document } = await issue(options, { request, user: scoped.access, scope: scoped.scope });
-          setSession({ request, reply }, { token: text, expiresAt: document.expires_at });
+          const { text, token } = await issue(options, request, { user: user.id, project: scoped });
+          setSession({ request, reply }, { token: text, expiresAt: token.expires_at });
           return await reply.redirect('/', 303);
         } catch (error) {
           return await backToLogin(options, reply, { error, begun: pending !== undefined });
@@ -197,10 +197,10 @@ function deviceRoutes(options: Options, { attempts, catalogs }: Shared): Route[]
         }
         attempts.succeeded(place(request));
         const user = await userOf(options, claims);
-        const { access, scope } = await projectFor(options, user, project);
-        const issued = await issue(options, { request, user: access, scope });
+        const scoped = await projectFor(options, user, project);
+        const issued = await issue(options, request, { user: user.id, project: scoped });
         void reply.header('cache-control', 'no-store');
-        return answerWithToken({ request, reply, query }, { region, catalogs }, { ...issued, access });
+        return answerWithToken({ request, reply, query }, { region, catalogs }, issued);
       },
     }),
   ];
@@ -233,11 +233,10 @@ function federationRoute(options: Options, { attempts, catalogs }: Shared): Rout
       const user = await unlessRepeated(attempts, `${request.ip} bearer`, async () =>
         bearerOf(options, await oidc.provider.claimsOfBearer(bearer)),
       );
-      const scope: TokenScope = { project_id: null };
-      const access = await accessOfUser(directory, user, scope);
+      const access = await accessOfUser(directory, user, { project_id: null });
       if (!access) throw new AnnealError('Unauthorized', `The user ${user.name} is disabled.`);
-      const issued = await issue(options, { request, user: access, scope });
-      return answerWithToken({ request, reply, query }, { region, catalogs }, { ...issued, access });
+      const issued = await issue(options, request, { user: user.id, project: null });
+      return answerWithToken({ request, reply, query }, { region, catalogs }, issued);
     },
   });
 }
@@ -256,31 +255,23 @@ async function unlessRepeated<T>(attempts: Attempts, place: string, work: () => 
 }
 
 /** The user of a token that another program has asked for, perhaps without the scope of groups. */
-const bearerOf = ({ oidc, directory, newId }: Options, claims: JsonObject): Promise<UserDocument> =>
-  userOfClaims(
-    {
-      directory,
-      name: oidc.name,
-      issuer: oidc.provider.issuer,
-      creates: oidc.creates,
-      newId: () => keystoneId(newId),
-    },
-    claimedUser(claims, oidc.mapping),
-  );
+async function bearerOf({ ask, oidc, directory }: Options, claims: JsonObject): Promise<UserDocument> {
+  const { subject, name, groups, roles } = claimedUser(claims, oidc.mapping);
+  const claimed = { subject, name, roles: [...roles], ...(groups && { groups: [...groups] }) };
+  const data = { provider: oidc.name, issuer: oidc.provider.issuer, creates: oidc.creates, ...claimed };
+  const { user } = await ask('identity', identityOidcUser, { data });
+  return directory.users.get(user);
+}
 
 /** The user of a login that Anneal has asked for, with its scopes: without the claim, the user is in no group. */
 const userOf = (options: Options, claims: JsonObject): Promise<UserDocument> =>
   bearerOf(options, withGroups(claims, options.oidc.mapping));
 
 /**
- * The project of a session: the wanted one, otherwise the user's default project, otherwise the first by name.
+ * The id of the project of a session: the wanted one, otherwise the user's default project, otherwise the first by name.
  * @throws AnnealError Forbidden when the user has no role there
  */
-async function projectFor(
-  options: Options,
-  user: UserDocument,
-  wanted: string | undefined,
-): Promise<{ access: UserAccess; scope: TokenScope }> {
+async function projectFor(options: Options, user: UserDocument, wanted: string | undefined): Promise<string> {
   const { directory } = options;
   const own = await projectsOf(options, user);
   const named = own.find(
@@ -288,9 +279,7 @@ async function projectFor(
   );
   const [first] = own.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const chosen = wanted === undefined ? (own.find(({ id }) => id === user.default_project_id) ?? first) : named;
-  const scope: TokenScope = { project_id: chosen?.id ?? null };
-  const access = chosen && (await accessOfUser(directory, user, scope));
-  if (access) return { access, scope };
+  if (chosen && (await accessOfUser(directory, user, { project_id: chosen.id }))) return chosen.id;
   throw new AnnealError(
     'Forbidden',
     `The user ${user.name} has no role in ${wanted === undefined ? 'any project' : `the project ${wanted}`}, or it does not exist or is disabled.`,
@@ -299,11 +288,12 @@ async function projectFor(
 }
 
 async function issue(
-  { tokens }: Options,
-  { request, user: access, scope }: { request: FastifyRequest; user: UserAccess; scope: TokenScope },
-) {
-  const issued = await tokens.issue({ userId: access.user.id, scope, methods: ['openid'] });
+  options: Options,
+  request: FastifyRequest,
+  wanted: { user: string; project: string | null },
+): Promise<IssuedToken> {
+  const issued = await issueToken(options, { ...wanted, methods: ['openid'] });
   // The audit names the user who logged in.
-  request.caller = userCaller({ token: issued.document, access });
+  request.caller = userCaller(issued);
   return issued;
 }
