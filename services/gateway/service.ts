@@ -18,7 +18,6 @@ import { createAsk } from './ask.ts';
 import { buildServer } from './server.ts';
 import { createAuthenticate } from './identity/caller.ts';
 import { KnownUsers } from './identity/known-users.ts';
-import { oidcOf } from './oidc-options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { forwardedRequests } from './forward.ts';
 import { HeldHosts } from './held-hosts.ts';
@@ -97,7 +96,7 @@ export const gatewayService = defineService({
         tokens,
         lifetimeMs,
         region: context.region,
-        oidc: oidcOf(settings, { log, elapsed: () => performance.now() }),
+        log,
       },
       version: manifest.version,
       replicas,

@@ -8,6 +8,8 @@ import { openDirectory } from './directory/directory.ts';
 import { openTokenWriter } from './directory/tokens.ts';
 import { loginAnswers } from './login/answers.ts';
 import { objectAnswers } from './objects/objects.ts';
+import { oidcAnswers } from './oidc/answers.ts';
+import { oidcOf } from './oidc-options.ts';
 import { openIdentityResources } from './resources/provider.ts';
 import { identitySettings } from './settings.ts';
 
@@ -32,11 +34,13 @@ export const identityService = defineService({
     const parts = { directory, secrets, newId, now, stacksIn: stacksIn(context), region };
     const reader = await openTokenReader({ store, secrets, directory, now });
     const tokens = await openTokenWriter({ store, revision: directory.revision, now });
+    const oidc = oidcOf(settings, () => performance.now());
     const resources = await openIdentityResources(context, parts);
     const requests = await bus.consume(
       requestsQueue('identity'),
       routeMessages([
         ...loginAnswers(context, { ...parts, reader, tokens }),
+        ...oidcAnswers(context, { ...parts, tokens, oidc }),
         ...objectAnswers(context, parts),
         ...resources.routes,
       ]),

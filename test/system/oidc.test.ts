@@ -27,8 +27,7 @@ let url = '';
 let admin = '';
 
 const start = async (more: Record<string, string> = {}): Promise<void> => {
-  const settings = readSettings(gatewayService.settings, {
-    ANNEAL_GATEWAY_PORT: new URL(url).port,
+  identity = await startIdentity(context, 'correct horse', {
     ANNEAL_GATEWAY_OIDC_ISSUER: provider.issuer,
     ANNEAL_GATEWAY_OIDC_CLIENT_ID: 'anneal',
     ANNEAL_GATEWAY_OIDC_CLIENT_SECRET: clients.anneal,
@@ -37,10 +36,15 @@ const start = async (more: Record<string, string> = {}): Promise<void> => {
     ANNEAL_GATEWAY_OIDC_ROLES: 'web-team=member@web,ops=admin@admin',
     ...more,
   });
+  const settings = readSettings(gatewayService.settings, { ANNEAL_GATEWAY_PORT: new URL(url).port });
   gateway = await gatewayService.start(context, settings);
 };
-const restart = async (more?: Record<string, string>): Promise<void> => {
+const stop = async (): Promise<void> => {
   await gateway.stop();
+  await identity.stop();
+};
+const restart = async (more?: Record<string, string>): Promise<void> => {
+  await stop();
   await start(more);
 };
 
@@ -71,7 +75,6 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${await freeLocalPort()}`;
   provider = await startOpenIdProvider(`${url}/identity/oidc/callback`);
   context = await createTestContext({ name: 'gateway' });
-  identity = await startIdentity(context, 'correct horse');
   await start();
   const user = { name: 'admin', domain: { id: 'default' }, password: 'correct horse' };
   const scope = { project: { name: 'admin', domain: { id: 'default' } } };
@@ -82,9 +85,8 @@ beforeAll(async () => {
   await make('project', { name: 'web' });
 });
 afterAll(async () => {
-  await gateway.stop();
+  await stop();
   await provider.stop();
-  await identity.stop();
   await context.dispose();
 });
 

@@ -104,18 +104,49 @@ export const identityPasswordChange = call('identity.password.change', 'Change t
   answer: nothing,
 });
 
-const claimedRole = z.object({ group: z.string(), role: z.string(), project: z.string() });
-export const identityOidcUser = call('identity.oidc.user', 'Find or create the user of an OpenID provider.', {
+const wantedProject = z.string().optional().meta({ description: 'The id or name of the project of the token.' });
+export const identityOidcShow = call('identity.oidc.show', 'Name the OpenID provider of this server.', {
+  question: nothing,
+  answer: z.object({ provider: z.object({ name: z.string() }).nullable() }),
+});
+export const identityOidcBegin = call('identity.oidc.begin', 'Begin the login of a browser at the OpenID provider.', {
   question: z.object({
-    provider: z.string().meta({ description: 'Its name, which is also that of the domain of its users.' }),
-    issuer: z.string(),
-    creates: z.boolean().meta({ description: 'Whether the first login creates the user.' }),
-    subject: z.string(),
-    name: z.string(),
-    groups: z.array(z.string()).optional().meta({ description: 'Absent when the claims do not say.' }),
-    roles: z.array(claimedRole),
+    callback: z.url().meta({ description: 'The address to which the provider sends the browser back.' }),
+    project: wantedProject,
   }),
-  answer: z.object({ user: z.string() }),
+  answer: z.object({
+    url: z.url(),
+    pending: sealed('what only the browser keeps until it comes back.'),
+    until: z.iso.datetime(),
+  }),
+});
+export const identityOidcFinish = call('identity.oidc.finish', 'Log in a browser that the OpenID provider sent back.', {
+  question: z.object({ ...newToken, address: sealed('the address with the code.'), pending: jsonObject }),
+  answer: z.object({
+    expired: z.boolean().meta({ description: 'True for a browser that has begun no login lately: there is no token.' }),
+  }),
+});
+export const identityOidcDeviceBegin = call('identity.oidc.device.begin', 'Begin the login of a device.', {
+  question: z.object({ from }),
+  answer: z.object({ device: sealed('the codes and the addresses for the user, as in RFC 8628.') }),
+});
+export const identityOidcDeviceFinish = call(
+  'identity.oidc.device.finish',
+  'Log in a device if its user has confirmed.',
+  {
+    question: z.object({ ...newToken, from, code: sealed('the code of the device.'), project: wantedProject }),
+    answer: z.object({ pending: z.boolean().meta({ description: 'True until the user has confirmed.' }) }),
+  },
+);
+export const identityOidcBearer = call('identity.oidc.bearer', 'Exchange a token of the OpenID provider.', {
+  question: z.object({
+    ...newToken,
+    from,
+    provider: z.string(),
+    protocol: z.string(),
+    bearer: sealed('the token of the provider. Absent when the request has none.').optional(),
+  }),
+  answer: nothing,
 });
 
 const caller = identityCallerSchema;

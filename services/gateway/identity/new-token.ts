@@ -24,23 +24,47 @@ export interface IssuedToken extends TokenAccess {
   readonly text: string;
 }
 
+/** The parts of a token that the identity service stores. */
+export interface StoredToken {
+  /** The hash of its text. */
+  readonly token: string;
+  readonly until: string;
+}
+
 /**
- * Makes a token, which `store` asks the identity service to store.
+ * Makes a token, which `store` asks the identity service to store. Undefined when `store` says that there is none.
  * @throws AnnealError Unauthorized when it gives no access, because its user has lost it meanwhile; what `store` throws
  */
-export async function makeToken(
+export async function tokenUnless(
   { directory, tokens, now, lifetimeMs }: Omit<NewTokenOptions, 'ask'>,
-  store: (stored: { readonly token: string; readonly until: string }) => Promise<unknown>,
-): Promise<IssuedToken> {
+  store: (stored: StoredToken) => Promise<{ readonly isMissing: boolean }>,
+): Promise<IssuedToken | undefined> {
   const text = `gAAAAA${randomBytes(48).toString('base64url')}`;
-  await store({ token: tokenHash(text), until: new Date(now().getTime() + lifetimeMs).toISOString() });
+  const until = new Date(now().getTime() + lifetimeMs).toISOString();
+  if ((await store({ token: tokenHash(text), until })).isMissing) return undefined;
   const token = await tokens.find(text);
   const access = token && (await accessOfToken(directory, token, now()));
-  if (!access) throw new AnnealError('Unauthorized', 'The request you have made requires authentication.');
+  if (!access) throw unauthorized();
   return { text, token, access };
 }
 
-/** A token for a user whom the gateway has identified. */
+/** Makes a token, which `store` asks the identity service to store. @throws AnnealError as `tokenUnless` */
+export async function makeToken(
+  options: Omit<NewTokenOptions, 'ask'>,
+  store: (stored: StoredToken) => Promise<unknown>,
+): Promise<IssuedToken> {
+  const made = await tokenUnless(options, async (stored) => {
+    await store(stored);
+    return { isMissing: false };
+  });
+  if (!made) throw unauthorized();
+  return made;
+}
+
+const unauthorized = (): AnnealError =>
+  new AnnealError('Unauthorized', 'The request you have made requires authentication.');
+
+/** Makes a token for a user whom the gateway has identified. */
 export const issueToken = (
   options: NewTokenOptions,
   user: { readonly user: string; readonly project: string | null; readonly methods: string[] },

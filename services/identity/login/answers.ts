@@ -2,7 +2,6 @@
 import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import {
   identityLogIn,
-  identityOidcUser,
   identityPasswordChange,
   identityTokenIssue,
   identityTokenRevoke,
@@ -14,9 +13,8 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { Attempts } from '@anneal/runtime/work/attempts.ts';
 import { z } from 'zod';
 import type { TokenWriter } from '../directory/tokens.ts';
-import { keystoneIdOf, type IdentityParts } from '../objects/parts.ts';
+import type { IdentityParts } from '../objects/parts.ts';
 import { checkSecret, logIn } from './log-in.ts';
-import { userOfClaims } from './oidc-users.ts';
 
 export interface LoginParts extends IdentityParts {
   readonly reader: TokenReader;
@@ -28,7 +26,7 @@ const passwords = z.object({ original_password: z.string(), password: z.string()
 
 /** Answers the questions about logins. */
 export function loginAnswers(context: Pick<ServiceContext, 'bus' | 'mint'>, parts: LoginParts): MessageRoute[] {
-  const { directory, reader, tokens, secrets, newId, now } = parts;
+  const { directory, reader, tokens, secrets, now } = parts;
   const attempts = new Attempts({
     now: () => now().getTime(),
     what: 'Logging in',
@@ -65,10 +63,6 @@ export function loginAnswers(context: Pick<ServiceContext, 'bus' | 'mint'>, part
       const given = passwords.parse(secrets.open(sealed));
       await changePassword({ ...parts, attempts }, { id: user, from, ...given });
       return {};
-    }),
-    answer(context, identityOidcUser, async ({ data: { provider: name, issuer, creates, ...claimed } }) => {
-      const options = { directory, name, issuer, creates, newId: () => keystoneIdOf(newId) };
-      return { user: (await userOfClaims(options, claimed)).id };
     }),
   ];
 }

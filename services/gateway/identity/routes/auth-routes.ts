@@ -7,6 +7,7 @@ import { accessOfToken } from '@anneal/directory/access.ts';
 import type { DomainDocument, TrustDocument } from '@anneal/directory/documents.ts';
 import { mayUse, notAuthorized } from '@anneal/directory/policy.ts';
 import { defaultDomain, hostRoles } from '@anneal/directory/principals.ts';
+import { projectsOf } from '@anneal/directory/projects.ts';
 import { countsIn } from '@anneal/directory/roles.ts';
 import { tokenHash } from '@anneal/directory/tokens.ts';
 import type { FastifyRequest } from 'fastify';
@@ -21,7 +22,7 @@ import { domainSchema } from './domain-routes.ts';
 import { listRoute } from './kind-routes.ts';
 import { projectRow, projectSchema } from './project-routes.ts';
 import { linkTo, objectForm, selfLink, type KeystoneOptions } from './shape.ts';
-import { ownPasswordRoute, projectsOf } from './user-routes.ts';
+import { ownPasswordRoute } from './user-routes.ts';
 
 /** Keystone's times have microseconds. */
 const microseconds = (time: string): string => time.replace(/\.(\d{3})Z$/, '.$1000Z');
@@ -143,7 +144,7 @@ function ownScopes(options: KeystoneOptions): Route[] {
       row: projectSchema,
       filters: ['name', 'domain_id', 'enabled'],
       rows: async ({ request }) =>
-        (await projectsOf(options, accessOf(request).user)).map((row) => projectRow(request, row)),
+        (await projectsOf(options.directory, accessOf(request).user)).map((row) => projectRow(request, row)),
     }),
     listRoute({
       path: '/v3/auth/domains',

@@ -4,11 +4,11 @@ import type { NamedDocument } from '@anneal/directory/documents.ts';
 import { authorize, domainOfScope, type IdentityRule, type PolicyTarget } from '@anneal/directory/policy.ts';
 import type { DirectoryReader } from '@anneal/directory/reader.ts';
 import type { TokenReader } from '@anneal/directory/tokens.ts';
+import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { baseUrl } from '../../http/base-url.ts';
 import { accessOf } from '../caller.ts';
-import type { OidcOptions } from '../oidc/provider.ts';
 import type { ChangeOptions } from './changes.ts';
 
 /** The parts that the routes of the identity API use. */
@@ -23,8 +23,7 @@ export interface KeystoneOptions extends IdentityOptions {
   readonly lifetimeMs: number;
   readonly tokens: TokenReader;
   readonly region: string;
-  /** Undefined without an OpenID provider. */
-  readonly oidc?: OidcOptions | undefined;
+  readonly log: Pick<ServiceContext['log'], 'warn'>;
 }
 
 /** The address of an object or list below `/identity/v3/`. */

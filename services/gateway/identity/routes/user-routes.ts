@@ -2,12 +2,11 @@
 import { userFields } from '@anneal/contracts/calls/identity-fields.ts';
 import { identityPasswordChange } from '@anneal/contracts/calls/identity.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { ProjectDocument, UserDocument } from '@anneal/directory/documents.ts';
-import { countsIn } from '@anneal/directory/roles.ts';
+import type { UserDocument } from '@anneal/directory/documents.ts';
+import { projectsOf } from '@anneal/directory/projects.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { route, type Route } from '../../http/route.ts';
-import { idsAbove } from '../assignments.ts';
 import { groupRow, groupSchema } from './group-routes.ts';
 import { kindRoutes, listRoute } from './kind-routes.ts';
 import { projectRow, projectSchema } from './project-routes.ts';
@@ -81,29 +80,10 @@ const belongingRoutes = (options: IdentityOptions): Route[] => [
     rows: async ({ params, request }) => {
       const user = await options.directory.users.get(params.user);
       allow(request, 'list_user_projects', { domainId: user.domain_id, userId: user.id });
-      return (await projectsOf(options, user)).map((row) => projectRow(request, row));
+      return (await projectsOf(options.directory, user)).map((row) => projectRow(request, row));
     },
   }),
 ];
-
-/** The enabled projects in which a user has a role. The number of reads does not depend on the number of projects. */
-export async function projectsOf(
-  { directory }: Pick<IdentityOptions, 'directory'>,
-  user: UserDocument,
-): Promise<ProjectDocument[]> {
-  const [projects, groups, roles] = await Promise.all([
-    directory.projects.list(),
-    directory.groups.findMany(user.groups),
-    directory.roles.list(),
-  ]);
-  const byId = new Map(projects.map((project) => [project.id, project]));
-  const known = new Set(roles.map(({ id }) => id));
-  const grants = [user, ...groups].flatMap((each) => each.grants).filter(({ role_id }) => known.has(role_id));
-  return projects.filter(({ id, enabled, domain_id: domain }) => {
-    const scope = { on: 'project', id, above: idsAbove(byId, id), domain } as const;
-    return enabled && grants.some((grant) => countsIn(grant, scope));
-  });
-}
 
 /** Needs no token but the present password. All tokens of the user end. Failures are counted like failed logins. */
 export const ownPasswordRoute = ({ ask, secrets }: IdentityOptions): Route =>

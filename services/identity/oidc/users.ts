@@ -10,15 +10,11 @@
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { identityOidcUser } from '@anneal/contracts/calls/identity.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { Directory } from '../directory/directory.ts';
 import { newUser, type DomainDocument, type Grant, type UserDocument } from '@anneal/directory/documents.ts';
 import { defaultDomain } from '@anneal/directory/principals.ts';
-import type { z } from 'zod';
-
-type ClaimedUser = Pick<z.output<typeof identityOidcUser.data>, 'subject' | 'name' | 'groups' | 'roles'>;
-type MappedRole = ClaimedUser['roles'][number];
+import type { ClaimedUser, MappedRole } from './claims.ts';
 
 export interface OidcUsersOptions {
   readonly directory: Directory;

@@ -1,21 +1,17 @@
 /** The OpenID provider as the settings name it. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';
-import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import { gatewaySettings } from './settings.ts';
-import { OidcProvider, type OidcOptions } from './identity/oidc/provider.ts';
+import { identitySettings } from './settings.ts';
+import { OidcProvider, type OidcOptions } from './oidc/provider.ts';
 
 /** Undefined without a provider. @throws AnnealError InvalidRequest for an issuer without a client id */
-export function oidcOf(
-  settings: SettingsOf<typeof gatewaySettings>,
-  { log, elapsed }: { log: ServiceContext['log']; elapsed: () => number },
-): OidcOptions | undefined {
+export function oidcOf(settings: SettingsOf<typeof identitySettings>, elapsed: () => number): OidcOptions | undefined {
   const { oidcIssuer: issuer, oidcClientId: clientId } = settings;
   if (issuer === undefined) return undefined;
   if (clientId === undefined) {
     throw new AnnealError(
       'InvalidRequest',
-      `${gatewaySettings.oidcIssuer.env} needs ${gatewaySettings.oidcClientId.env}: the id under which the provider knows Anneal.`,
+      `${identitySettings.oidcIssuer.env} needs ${identitySettings.oidcClientId.env}: the id under which the provider knows Anneal.`,
     );
   }
   const provider = new OidcProvider(
@@ -33,6 +29,5 @@ export function oidcOf(
     name: settings.oidcName,
     mapping: { nameClaim: settings.oidcNameClaim, groupsClaim: settings.oidcGroupsClaim, roles: settings.oidcRoles },
     creates: settings.oidcUsers === 'create',
-    log,
   };
 }

@@ -10,7 +10,6 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { createRemoteJWKSet, errors as joseErrors, jwtVerify, type JWTVerifyGetKey } from 'jose';
 import * as openid from 'openid-client';
-import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { ClaimMapping } from './claims.ts';
 
 /** The OpenID provider of the installation, and what Anneal does with its users. */
@@ -21,7 +20,6 @@ export interface OidcOptions {
   readonly mapping: ClaimMapping;
   /** Whether the first login creates the user. */
   readonly creates: boolean;
-  readonly log: Pick<ServiceContext['log'], 'warn'>;
 }
 
 /** How to reach the provider, and who Anneal is there. */
