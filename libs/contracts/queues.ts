@@ -2,6 +2,7 @@
 
 export const serviceNames = [
   'gateway',
+  'identity',
   'templating',
   'scheduling',
   'provisioning',

@@ -5,6 +5,7 @@ import * as assets from './calls/assets.ts';
 import * as credentials from './calls/credentials.ts';
 import * as quotas from './calls/quotas.ts';
 import * as configuration from './calls/configuration.ts';
+import * as identity from './calls/identity.ts';
 import type { Definition } from './define.ts';
 import * as events from './events.ts';
 import * as groupEvents from './group-events.ts';
@@ -40,6 +41,7 @@ const files = {
   configuration,
   events: { ...events, ...groupEvents },
   notification: { ...notification, ...measuring, ...alarms, ...credentials },
+  identity,
   provisioning: { ...provisioning, ...assets, ...allocations, ...inspectionRules },
   quotas,
   resource,

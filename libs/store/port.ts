@@ -35,7 +35,10 @@ export interface IndexDefinition {
 
 /** The name and indexes of a collection. A change of the indexes takes effect when the collection is next opened. */
 export interface CollectionDefinition {
-  /** `<service>_<noun>`: a service owns its collections, and no other service reads them. */
+  /**
+   * `<service>_<noun>`: a service owns its collections, and no other service reads them. What several services read has
+   * its form in a library: the directory (`libs/directory`), the signs of life of the processes (`libs/runtime`).
+   */
   readonly name: string;
   readonly indexes: readonly IndexDefinition[];
   /** More paths that `rows` reads, for a list that is searched and sorted by them. They cost less than an index. */

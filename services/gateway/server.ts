@@ -248,7 +248,6 @@ function familiesOf(options: ServerOptions & { upgrades: Upgrades }, report: Rep
     stopping,
     gatewayUrl,
     allowedOrigins: settings.allowedOrigins,
-    tokens: keystone.tokens,
     otherProjects: createOtherProjects(keystone.directory),
     directory: keystone.directory,
     replicas,

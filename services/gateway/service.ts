@@ -3,7 +3,6 @@ import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { stackList } from '@anneal/contracts/calls/scheduling.ts';
 import { contextEvent, eventKept, queueFilled } from '@anneal/contracts/events.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import type { Bus, Consumer } from '@anneal/bus/port.ts';
@@ -11,17 +10,16 @@ import { shortOutageMs } from '@anneal/bus/connect/outage.ts';
 import { on, routeMessages } from '@anneal/bus/consume/route.ts';
 import type { FastifyInstance } from 'fastify';
 import { openReplicas } from '@anneal/runtime/service/replica.ts';
+import { openDirectoryReader } from '@anneal/directory/reader.ts';
+import { openTokenReader } from '@anneal/directory/tokens.ts';
 import { serveQueueMetrics } from '@anneal/runtime/observe/queue-metrics.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service/service.ts';
-import { createAsk, type Ask } from './ask.ts';
+import { createAsk } from './ask.ts';
 import { buildServer } from './server.ts';
 import { createAuthenticate } from './identity/caller.ts';
-import { openDirectory } from './identity/directory/directory.ts';
 import { KnownUsers } from './identity/known-users.ts';
-import { openIdentityResources } from './identity/resources/provider.ts';
-import { oidcOf } from './oidc-options.ts';
-import { openTokens } from './identity/tokens.ts';
 import manifest from './package.json' with { type: 'json' };
+import { forwardedRequests } from './forward.ts';
 import { HeldHosts } from './held-hosts.ts';
 import { ImageContents } from './images/contents.ts';
 import { ImageUploads } from './images/uploads.ts';
@@ -49,15 +47,13 @@ export const gatewayService = defineService({
     setMaxListeners(0, stopping.signal);
 
     const lifetimeMs = settings.tokenHours * 3_600_000;
-    const directory = await openDirectory({ store, password: settings.adminPassword, now: wallClock });
-    const tokens = await openTokens({ store, secrets: context.secrets, directory, now: wallClock, lifetimeMs });
+    const directory = await openDirectoryReader(store);
+    const tokens = await openTokenReader({ store, secrets: context.secrets, directory, now: wallClock });
     const replicas = new ReplicaWatch({ documents: await openReplicas(store), elapsed: () => performance.now(), log });
     const asking = { bus, mint, secrets: context.secrets, ...aboutServices(replicas), storeOutages, ...settings };
     const ask = createAsk(asking);
     const askForHost = createAsk({ ...asking, waitsForBroker: true });
     const wakeups = createWakeups();
-    const identity = { directory, newId: context.newId, now: wallClock, stacksIn: stacksIn(ask) };
-    const resources = await openIdentityResources(context, identity);
     const held = new HeldHosts({
       ask: askForHost,
       onError: (error) => log.debug({ err: error }, 'waiting hosts not reported; the next report follows'),
@@ -94,19 +90,20 @@ export const gatewayService = defineService({
       keystone: {
         ask,
         secrets: context.secrets,
-        ...identity,
+        directory,
+        newId: context.newId,
+        now: wallClock,
         tokens,
         lifetimeMs,
         region: context.region,
-        oidc: oidcOf(settings, { log, elapsed: () => performance.now() }),
+        log,
       },
       version: manifest.version,
       replicas,
     });
     const unused = unusedConnections(app);
     const url = await app.listen({ host: settings.host, port: settings.port });
-    const requests = await bus.consume(requestsQueue('gateway'), routeMessages(resources.routes));
-    await resources.announce();
+    const requests = await bus.consume(requestsQueue('gateway'), routeMessages(forwardedRequests(bus)));
     log.info({ url }, 'gateway is ready');
 
     return {
@@ -119,7 +116,6 @@ export const gatewayService = defineService({
         wakeups.wakeAll();
         await wake.stop();
         await requests.stop();
-        await resources.stop();
         await closeServer(app, unused);
       },
     };
@@ -170,12 +166,6 @@ function wakeInOutages(sources: readonly Pick<Bus, 'outage'>[], wakeups: Wakeups
     if (isAway && !wasAway) wakeups.wakeInTurn(isStream);
   }, lookMs).unref();
 }
-
-/** 0 or 1: whether a project has stacks. */
-const stacksIn =
-  (ask: Ask) =>
-  async (project: string): Promise<number> =>
-    (await ask('scheduling', stackList, { project, data: { project, limit: 1 } })).stacks.length;
 
 /** How long a client may take to read the end of its answer. */
 const lastReadMs = 1_200;

@@ -4,7 +4,6 @@ import { defaultRequestBytes } from '@anneal/hot/limits.ts';
 import { defineSettings, listIn } from '@anneal/runtime/service/settings.ts';
 import { z } from 'zod';
 import { auditLevels } from './identity/audit.ts';
-import { mappedRoles } from './identity/oidc/claims.ts';
 
 const whole = (fallback: number, least: number, most: number) =>
   z.coerce.number().int().min(least).max(most).default(fallback);
@@ -39,23 +38,6 @@ const origins = z
   )
   .default([]);
 
-/** https, because the provider's answer decides who logs in; http only for a provider on this machine. */
-const isIssuer = (text: string): boolean => {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname } = new URL(text);
-  return protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname));
-};
-
-const roleMapping = z
-  .string()
-  .transform((text, context) => {
-    const read = mappedRoles(text);
-    if (read) return read;
-    context.addIssue('must be roles such as ops=admin@admin,*=reader@web, separated by commas');
-    return z.NEVER;
-  })
-  .default([]);
-
 export const gatewaySettings = defineSettings({
   host: {
     env: 'ANNEAL_GATEWAY_HOST',
@@ -80,81 +62,6 @@ export const gatewaySettings = defineSettings({
     meaning:
       'Origins whose pages may call `/api/v1` from a browser (CORS), e.g. `https://page.example.org,http://localhost:5173`. They send a token; the session of the console is only for its own pages. Default: none.',
     cost: 'A script in a page of such an origin can use any token that the page has.',
-  },
-  adminPassword: {
-    env: 'ANNEAL_GATEWAY_ADMIN_PASSWORD',
-    schema: z.string().min(8).optional(),
-    meaning: 'Password of the user admin. Required at the first start; a later value replaces it.',
-    secret: true,
-  },
-  oidcIssuer: {
-    env: 'ANNEAL_GATEWAY_OIDC_ISSUER',
-    schema: z
-      .string()
-      .refine(isIssuer, 'must be an address that begins with https://, or http:// for a provider on this machine')
-      .optional(),
-    meaning:
-      'Issuer of an OpenID provider, e.g. `https://login.example.org/realms/company`: its users log in here too. The provider has to know `<address of the server>/identity/oidc/callback` as an address to come back to. Default: none.',
-  },
-  oidcClientId: {
-    env: 'ANNEAL_GATEWAY_OIDC_CLIENT_ID',
-    schema: z.string().min(1).optional(),
-    meaning: 'The id of Anneal as a client of the provider.',
-  },
-  oidcClientSecret: {
-    env: 'ANNEAL_GATEWAY_OIDC_CLIENT_SECRET',
-    schema: z.string().min(1).optional(),
-    meaning: 'The secret of that client. Default: none, as for a public client.',
-    secret: true,
-  },
-  oidcAudience: {
-    env: 'ANNEAL_GATEWAY_OIDC_AUDIENCE',
-    schema: z.string().min(1).optional(),
-    meaning:
-      'Another audience than the client id that access tokens for Anneal may have. Programs send such tokens (`v3oidcaccesstoken` and the like).',
-    cost: 'Each token of the provider with this audience logs its user in, so no other service may have the same one.',
-  },
-  oidcScopes: {
-    env: 'ANNEAL_GATEWAY_OIDC_SCOPES',
-    schema: z
-      .string()
-      .default('openid profile email')
-      .refine((text) => text.split(' ').includes('openid'), 'must contain openid'),
-    meaning: 'Scopes that a login asks for, separated by spaces.',
-  },
-  oidcName: {
-    env: 'ANNEAL_GATEWAY_OIDC_NAME',
-    schema: z
-      .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'must be letters, digits, _ . and -')
-      .refine((name) => name.toLowerCase() !== 'default', 'must not be that of the domain Default')
-      .default('oidc'),
-    meaning:
-      'Name of the provider: on the button of the console, of the domain of its users, and as identity provider in Keystone’s addresses (protocol `openid`).',
-  },
-  oidcNameClaim: {
-    env: 'ANNEAL_GATEWAY_OIDC_NAME_CLAIM',
-    schema: z.string().min(1).default('preferred_username'),
-    meaning: 'Claim with the name of the user, e.g. `email`. The claim `sub` identifies the user.',
-  },
-  oidcGroupsClaim: {
-    env: 'ANNEAL_GATEWAY_OIDC_GROUPS_CLAIM',
-    schema: z.string().min(1).default('groups'),
-    meaning:
-      'Claim with the groups of the user, e.g. `realm_access.roles`. At each login the user becomes a member of the groups of the domain of the provider that have these names, and of no other there.',
-  },
-  oidcRoles: {
-    env: 'ANNEAL_GATEWAY_OIDC_ROLES',
-    schema: roleMapping,
-    meaning:
-      'Roles that the groups of the claim give in projects, e.g. `ops=admin@admin,web-team=member@web,*=reader@web`; `*` represents every user of the provider. Each login replaces what an earlier one gave. Default: none.',
-    cost: 'Who may change groups at the provider decides who has these roles here.',
-  },
-  oidcUsers: {
-    env: 'ANNEAL_GATEWAY_OIDC_USERS',
-    schema: z.enum(['create', 'refuse']).default('create'),
-    meaning:
-      'What happens at the first login: the user is created, or refused unless an operator has created a user of that name in the domain of the provider.',
   },
   tokenHours: {
     env: 'ANNEAL_GATEWAY_TOKEN_HOURS',

@@ -20,6 +20,7 @@ import { startTestGateway } from '@anneal/gateway/testing/test-gateway.ts';
 import { functionRows } from '@anneal/hot/functions/reference.ts';
 import { workflowActions } from '@anneal/hot/workflow/action-catalogue.ts';
 import { yaqlRows } from '@anneal/hot/yaql/library/library.ts';
+import { identityService } from '@anneal/identity/service.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { builtInTypes } from '@anneal/hot/served.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
@@ -48,6 +49,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const folder = join(root, 'docs', 'reference');
 const services = [
   gatewayService,
+  identityService,
   templatingService,
   schedulingService,
   provisioningService,

@@ -71,7 +71,15 @@ it.skipIf(helm === undefined).each(values)('the chart has no mistake with %s', a
     cwd: repository,
     maxBuffer: 1 << 24,
   });
-  for (const service of ['gateway', 'templating', 'scheduling', 'provisioning', 'configuration', 'notification']) {
+  for (const service of [
+    'gateway',
+    'identity',
+    'templating',
+    'scheduling',
+    'provisioning',
+    'configuration',
+    'notification',
+  ]) {
     expect(stdout).toMatch(new RegExp(`^kind: Deployment\\nmetadata:\\n {2}name: anneal-${service}$`, 'm'));
   }
   checkManifests(parseAllDocuments(stdout).map((document) => document.toJS({ maxAliasCount: 0 }) as Manifest));

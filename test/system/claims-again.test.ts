@@ -15,10 +15,7 @@ beforeAll(async () => {
   closers.push(() => rig.dispose());
   const context = await createTestContext({ name: 'gateway', bus: rig.context.bus, store: rig.context.store });
   closers.push(() => context.dispose());
-  const settings = readSettings(gatewayService.settings, {
-    ANNEAL_GATEWAY_PORT: '0',
-    ANNEAL_GATEWAY_ADMIN_PASSWORD: 'correct horse',
-  });
+  const settings = readSettings(gatewayService.settings, { ANNEAL_GATEWAY_PORT: '0' });
   const gateway = (await gatewayService.start(context, settings)) as RunningService & { url: string };
   closers.push(() => gateway.stop());
   url = gateway.url;

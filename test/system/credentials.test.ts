@@ -10,6 +10,7 @@ import { adminProject } from '@anneal/contracts/project.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { connect, type Client } from '@anneal/client/connect.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
+import { startIdentity } from '@anneal/identity/testing/start-identity.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
@@ -86,10 +87,11 @@ beforeAll(async () => {
   const own = await createTestContext({ name: 'notification', bus: context.bus, store: context.store });
   const notification = await notificationService.start(own, readSettings(notificationService.settings, {}));
   stops.push(() => notification.stop());
-  const settings = { ANNEAL_GATEWAY_PORT: '0', ANNEAL_GATEWAY_ADMIN_PASSWORD: 'correct horse' };
+  const identity = await startIdentity(context, 'correct horse');
+  stops.push(() => identity.stop());
   const gateway = (await gatewayService.start(
     context,
-    readSettings(gatewayService.settings, settings),
+    readSettings(gatewayService.settings, { ANNEAL_GATEWAY_PORT: '0' }),
   )) as RunningService & { url: string };
   stops.push(() => gateway.stop());
   ({ url } = gateway);

@@ -1,6 +1,7 @@
 /** Values as a client of Heat sends and reads them: whole floats in every document, and no parameter of Anneal's own. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
+import { startIdentity } from '@anneal/identity/testing/start-identity.ts';
 import { login, password } from '@anneal/gateway/testing/test-gateway.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
@@ -17,10 +18,8 @@ beforeAll(async () => {
   context = await createTestContext({ name: 'gateway' });
   running.push(await templatingService.start(context, readSettings(templatingService.settings, {})));
   running.push(await schedulingService.start(context, readSettings(schedulingService.settings, {})));
-  const settings = readSettings(gatewayService.settings, {
-    ANNEAL_GATEWAY_PORT: '0',
-    ANNEAL_GATEWAY_ADMIN_PASSWORD: password,
-  });
+  running.push(await startIdentity(context, password));
+  const settings = readSettings(gatewayService.settings, { ANNEAL_GATEWAY_PORT: '0' });
   const gateway = (await gatewayService.start(context, settings)) as RunningService & { url: string };
   running.push(gateway);
   const path = `${gateway.url}/identity/v3/auth/tokens`;

@@ -6,6 +6,7 @@ import { adminProject } from '@anneal/contracts/project.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { resourceCreate } from '@anneal/contracts/resource.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
+import { startIdentity } from '@anneal/identity/testing/start-identity.ts';
 import { metadataAddress } from '@anneal/runtime/secrets/host-keys.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
@@ -18,12 +19,10 @@ const running: RunningService[] = [];
 const urls: string[] = [];
 beforeAll(async () => {
   context = await createTestContext({ name: 'gateway' });
+  running.push(await startIdentity(context, 'correct horse'));
   running.push(await configurationService.start(context, readSettings(configurationService.settings, {})));
   for (let replica = 0; replica < 2; replica += 1) {
-    const settings = readSettings(gatewayService.settings, {
-      ANNEAL_GATEWAY_PORT: '0',
-      ANNEAL_GATEWAY_ADMIN_PASSWORD: 'correct horse',
-    });
+    const settings = readSettings(gatewayService.settings, { ANNEAL_GATEWAY_PORT: '0' });
     const own = await createTestContext({ name: 'gateway', bus: context.bus, store: context.store });
     contexts.push(own);
     const started = (await gatewayService.start(own, settings)) as RunningService & { url: string };

@@ -32,10 +32,7 @@ it('a host that waits gets its config when the bus is back, although the event w
   };
   const context = await createTestContext({ name: 'gateway', bus, store: rig.context.store });
   closers.push(() => context.dispose());
-  const settings = readSettings(gatewayService.settings, {
-    ANNEAL_GATEWAY_PORT: '0',
-    ANNEAL_GATEWAY_ADMIN_PASSWORD: 'correct horse',
-  });
+  const settings = readSettings(gatewayService.settings, { ANNEAL_GATEWAY_PORT: '0' });
   const gateway = (await gatewayService.start(context, settings)) as RunningService & { url: string };
   closers.push(() => gateway.stop());
   const { id, token } = await rig.host('web');

@@ -2,6 +2,7 @@
 import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { deviceLogin } from '@anneal/client/device-login.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
+import { startIdentity } from '@anneal/identity/testing/start-identity.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
@@ -20,14 +21,13 @@ useQuickClock({ stepMs: 20 });
 
 let context: TestContext;
 let gateway: RunningService;
+let identity: RunningService;
 let provider: OpenIdProvider;
 let url = '';
 let admin = '';
 
 const start = async (more: Record<string, string> = {}): Promise<void> => {
-  const settings = readSettings(gatewayService.settings, {
-    ANNEAL_GATEWAY_PORT: new URL(url).port,
-    ANNEAL_GATEWAY_ADMIN_PASSWORD: 'correct horse',
+  identity = await startIdentity(context, 'correct horse', {
     ANNEAL_GATEWAY_OIDC_ISSUER: provider.issuer,
     ANNEAL_GATEWAY_OIDC_CLIENT_ID: 'anneal',
     ANNEAL_GATEWAY_OIDC_CLIENT_SECRET: clients.anneal,
@@ -36,10 +36,15 @@ const start = async (more: Record<string, string> = {}): Promise<void> => {
     ANNEAL_GATEWAY_OIDC_ROLES: 'web-team=member@web,ops=admin@admin',
     ...more,
   });
+  const settings = readSettings(gatewayService.settings, { ANNEAL_GATEWAY_PORT: new URL(url).port });
   gateway = await gatewayService.start(context, settings);
 };
-const restart = async (more?: Record<string, string>): Promise<void> => {
+const stop = async (): Promise<void> => {
   await gateway.stop();
+  await identity.stop();
+};
+const restart = async (more?: Record<string, string>): Promise<void> => {
+  await stop();
   await start(more);
 };
 
@@ -80,7 +85,7 @@ beforeAll(async () => {
   await make('project', { name: 'web' });
 });
 afterAll(async () => {
-  await gateway.stop();
+  await stop();
   await provider.stop();
   await context.dispose();
 });

@@ -35,8 +35,6 @@ export async function checkServicesPage(parameters: {
     what: 'the gateway noticing two revisions',
   });
   const services = await client.services();
-  // Revisions before the list of replicas take requests and report nothing.
-  const reports = services.some(({ replicas }) => replicas.some(({ version }) => version === old));
   const browser = await findBrowser();
   if (typeof browser === 'string') {
     if (process.env['CI'] === 'true') throw new Error(browser);
@@ -48,7 +46,9 @@ export async function checkServicesPage(parameters: {
     await enterConsole(page, { url, password }, '/services');
     await page.getByRole('region', { name: 'What needs a look' }).getByText(remark).waitFor();
     const table = page.getByRole('region', { name: 'Services' });
-    for (const { name } of services) {
+    for (const { name, replicas } of services) {
+      // Revisions before the list of replicas report nothing, and the earlier one may lack a service.
+      const reports = replicas.some(({ version }) => version === old);
       const rows = table.getByRole('row').filter({ has: page.getByRole('link', { name }) });
       for (const version of reports ? [old, own] : [own]) {
         await rows.filter({ hasText: version }).filter({ hasText: 'Ready' }).first().waitFor();

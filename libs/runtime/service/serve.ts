@@ -26,7 +26,7 @@ import { requireSealingKeys } from '../secrets/sealing-keys.ts';
 import { createSecrets } from '../secrets/secrets.ts';
 import type { RunningService, Service } from './service.ts';
 import { readSettings, refuseUnknown, type SettingsOf } from './settings.ts';
-import { sharedSettings } from './shared-settings.ts';
+import { movedSettings, sharedSettings } from './shared-settings.ts';
 import { startFailure } from './start-failure.ts';
 import { createStoreGate } from '../observe/store-gate.ts';
 import { Teardown, withDeadline } from './teardown.ts';
@@ -270,7 +270,8 @@ function refuseUnknownNames(services: readonly Service[], environment: ProcessEn
     .map((name) => `ANNEAL_${name.toUpperCase()}_`);
   const concerning = Object.fromEntries(
     Object.entries(environment).filter(
-      ([name]) => known.includes(name) || !foreign.some((prefix) => name.startsWith(prefix)),
+      ([name]) =>
+        known.includes(name) || !(movedSettings.includes(name) || foreign.some((prefix) => name.startsWith(prefix))),
     ),
   );
   refuseUnknown(known, concerning);

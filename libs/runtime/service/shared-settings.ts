@@ -47,6 +47,24 @@ export const templateSettings = defineSettings({
   },
 });
 
+/**
+ * Settings that have the prefix of a service which read them in version 0.1.0, and are another one's now. Their names stay,
+ * so that each environment file stays valid; the processes that do not read them ignore them.
+ */
+export const movedSettings: readonly string[] = [
+  'ANNEAL_GATEWAY_ADMIN_PASSWORD',
+  'ANNEAL_GATEWAY_OIDC_ISSUER',
+  'ANNEAL_GATEWAY_OIDC_CLIENT_ID',
+  'ANNEAL_GATEWAY_OIDC_CLIENT_SECRET',
+  'ANNEAL_GATEWAY_OIDC_AUDIENCE',
+  'ANNEAL_GATEWAY_OIDC_SCOPES',
+  'ANNEAL_GATEWAY_OIDC_NAME',
+  'ANNEAL_GATEWAY_OIDC_NAME_CLAIM',
+  'ANNEAL_GATEWAY_OIDC_GROUPS_CLAIM',
+  'ANNEAL_GATEWAY_OIDC_ROLES',
+  'ANNEAL_GATEWAY_OIDC_USERS',
+];
+
 /** The settings that every service has. */
 export const sharedSettings = defineSettings({
   dataDirectory: {

@@ -9,7 +9,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
   program
     .command('serve')
     .description('run all services in one process, plus a lab of simulated machines; or run one service alone')
-    .argument('[service]', 'run only this service: gateway, templating, scheduling, …')
+    .argument('[service]', 'run only this service: gateway, identity, scheduling, …')
     .option('--data <folder>', 'folder for all data', context.environment['ANNEAL_DATA'] ?? '.anneal')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option(

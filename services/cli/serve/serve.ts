@@ -13,6 +13,7 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { connect } from '@anneal/client/connect.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
+import { identityService } from '@anneal/identity/service.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
 import { startServices } from '@anneal/runtime/service/serve.ts';
@@ -38,6 +39,7 @@ import { startSeparately, type Replicas } from './separate.ts';
 
 // The gateway is last, so that it accepts requests only when the other services run.
 const services = [
+  identityService,
   templatingService,
   schedulingService,
   provisioningService,

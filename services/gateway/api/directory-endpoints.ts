@@ -3,8 +3,8 @@ import { pageCounts, type PageRequest } from '@anneal/contracts/page.ts';
 import type { PagedList } from '@anneal/store/page.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Directory } from '../identity/directory/directory.ts';
-import type { ProjectDocument, UserDocument } from '../identity/directory/documents.ts';
+import type { DirectoryReader } from '@anneal/directory/reader.ts';
+import type { ProjectDocument, UserDocument } from '@anneal/directory/documents.ts';
 import { projectRow, projectSchema } from '../identity/routes/project-routes.ts';
 import { allow, ownDomain } from '../identity/routes/shape.ts';
 import { userRow, userSchema } from '../identity/routes/user-routes.ts';
@@ -24,7 +24,7 @@ const listedIn = (domain: string | undefined): PagedList<UserDocument> & PagedLi
 const stateOf = ({ enabled }: Readonly<Record<string, unknown>>): string => (enabled === 0 ? 'disabled' : 'enabled');
 
 export interface DirectoryOptions {
-  readonly directory: Pick<Directory, 'users' | 'projects'>;
+  readonly directory: Pick<DirectoryReader, 'users' | 'projects'>;
 }
 
 /** @throws AnnealError Forbidden for a caller who may not list users */

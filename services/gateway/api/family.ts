@@ -7,8 +7,7 @@ import { wordErrors } from '../http/family.ts';
 import { importEndpoints, type ImportEndpointOptions } from '../imports/import-endpoint.ts';
 import { allowOrigins } from '../http/origins.ts';
 import { requireToken, type Authenticate } from '../identity/caller.ts';
-import type { Directory } from '../identity/directory/directory.ts';
-import type { Tokens } from '../identity/tokens.ts';
+import type { DirectoryReader } from '@anneal/directory/reader.ts';
 import { serveDocument } from '../http/document.ts';
 import { operationName } from '../http/operation-name.ts';
 import { problemDetailsSchema, problemDetailsType } from '../http/problem-details.ts';
@@ -54,12 +53,11 @@ export type ApiOptions = EventEndpointOptions &
   MetricEndpointOptions &
   ImageEndpointOptions & {
     authenticate: Authenticate;
-    tokens: Tokens;
     newId: () => string;
     gatewayUrl: string;
     configLimit: BodyLimit;
     version: string;
-    directory: Pick<Directory, 'users' | 'projects'>;
+    directory: Pick<DirectoryReader, 'users' | 'projects'>;
     replicas: Pick<ReplicaWatch, 'list'>;
     allowedOrigins: readonly string[];
     report: (error: unknown, request: FastifyRequest) => void;

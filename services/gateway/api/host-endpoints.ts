@@ -19,7 +19,7 @@ import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
 import { joinPrefix } from '../shell/join-routes.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
-import { isOperator } from '../identity/rights.ts';
+import { isOperator } from '@anneal/directory/access.ts';
 import { route, type Route } from '../http/route.ts';
 import { wantedPage, pageQuery } from './page-query.ts';
 

@@ -5,7 +5,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf } from '../identity/caller.ts';
-import { isOperator } from '../identity/rights.ts';
+import { isOperator } from '@anneal/directory/access.ts';
 import { clientGone } from '../http/client-gone.ts';
 import { route, type Route } from '../http/route.ts';
 

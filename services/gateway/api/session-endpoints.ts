@@ -1,15 +1,17 @@
 /** Sessions of browsers: a token becomes a cookie. */
+import { identityTokenRevoke } from '@anneal/contracts/calls/identity.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { sessionSchema, type SessionView } from '@anneal/contracts/calls/session.ts';
 import type { FastifyRequest } from 'fastify';
 import { callerOf, type UserCaller } from '../identity/caller.ts';
-import { pathsFor } from '../identity/catalog.ts';
-import { isOperator } from '../identity/rights.ts';
+import { isOperator } from '@anneal/directory/access.ts';
+import { pathsFor } from '@anneal/directory/own-catalog.ts';
+import { tokenHash } from '@anneal/directory/tokens.ts';
 import { proofOf, sessionTokenOf, setSession } from '../identity/session.ts';
-import type { Tokens } from '../identity/tokens.ts';
+import type { Ask } from '../ask.ts';
 import { route, type Route } from '../http/route.ts';
 
-export function sessionEndpoints({ tokens }: { tokens: Tokens }): Route[] {
+export function sessionEndpoints({ ask }: { ask: Ask }): Route[] {
   return [
     route({
       method: 'POST',
@@ -39,7 +41,8 @@ export function sessionEndpoints({ tokens }: { tokens: Tokens }): Route[] {
       path: '/session',
       summary: 'End the session of this browser: its token is revoked.',
       handle: async ({ request, reply }) => {
-        await tokens.revoke(withSession(request));
+        const token = tokenHash(withSession(request));
+        await ask('identity', identityTokenRevoke, { data: { token } });
         setSession({ request, reply }, undefined);
       },
     }),

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { route } from '../http/route.ts';
 import { serveRoutes } from '../http/serve-routes.ts';
-import { Attempts } from '../identity/attempts.ts';
+import { Attempts } from '@anneal/runtime/work/attempts.ts';
 
 export interface BmcEventsOptions {
   context: Pick<ServiceContext, 'bus' | 'mint' | 'secrets'>;

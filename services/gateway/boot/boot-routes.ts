@@ -25,7 +25,7 @@ import { readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { route, type Route } from '../http/route.ts';
 import { serveRoutes } from '../http/serve-routes.ts';
-import { Attempts } from '../identity/attempts.ts';
+import { Attempts } from '@anneal/runtime/work/attempts.ts';
 import { sendContent } from '../images/send-content.ts';
 import type { ImageUploads } from '../images/uploads.ts';
 import { followLoad } from './loads.ts';

@@ -20,7 +20,7 @@ import { queryOf } from '../http/base-url.ts';
 import { toProblem } from '../http/problem.ts';
 import { route } from '../http/route.ts';
 import { serveRoutes } from '../http/serve-routes.ts';
-import type { UserAccess } from '../identity/access.ts';
+import type { UserAccess } from '@anneal/directory/access.ts';
 import { requireRole } from '../identity/rights.ts';
 import type { UserEc2Key } from '../identity/routes/credential-routes.ts';
 import { ec2Signature, type SignedRequest } from '../identity/ec2-signature.ts';

@@ -8,7 +8,7 @@
  */
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
-import { issueText } from '../issue-text.ts';
+import { issueText } from '@anneal/contracts/issue-text.ts';
 
 /** The query of a request, as the server splits it. */
 export type QueryValues = Readonly<Record<string, string | string[] | undefined>>;

@@ -5,23 +5,7 @@
  * service, as in `/v1/{project_id}/stacks` for orchestration.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { z } from 'zod';
-import type { AccessRule } from './directory/documents.ts';
-
-export const accessRuleMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-
-/** A rule as a client writes it, or the id of one that the user has. */
-export const accessRuleSchema = z.union([
-  z.strictObject({ id: z.string().min(1).max(64) }),
-  z.strictObject({
-    service: z.string().min(1).max(255),
-    method: z.enum(accessRuleMethods),
-    path: z
-      .string()
-      .max(225)
-      .regex(/^\/[^?#]*$/, 'must begin with /, without a query'),
-  }),
-]);
+import type { AccessRule } from '@anneal/directory/documents.ts';
 
 /** The addresses of the services by their types. The longest come first. */
 const services: readonly { readonly type: string; readonly prefix: string }[] = [

@@ -1,6 +1,13 @@
 /** Role assignments as rows: pure functions of the directory's documents. */
-import type { Grant, UserGroupDocument, ProjectDocument, RoleDocument, UserDocument } from './directory/documents.ts';
-import { withImplied } from './roles.ts';
+import type {
+  Grant,
+  UserGroupDocument,
+  ProjectDocument,
+  RoleDocument,
+  UserDocument,
+} from '@anneal/directory/documents.ts';
+import { idsAbove } from '@anneal/directory/projects.ts';
+import { withImplied } from '@anneal/directory/roles.ts';
 
 /** A role of one user or group in one place. */
 export interface RoleAssignment {
@@ -51,19 +58,6 @@ export function effectiveAssignments(source: AssignmentSource): RoleAssignment[]
       .filter(({ domain_id }) => domain_id === '')
       .map(({ id }) => ({ ...given, grant: { ...given.grant, role_id: id } }));
   return directAssignments(source).flatMap(members).flatMap(below).flatMap(impliedToo);
-}
-
-/** The projects above one, nearest first. */
-export function idsAbove(projects: ReadonlyMap<string, ProjectDocument>, id: string): string[] {
-  const above: string[] = [];
-  for (
-    let at = projects.get(projects.get(id)?.parent_id ?? '');
-    at && !above.includes(at.id);
-    at = projects.get(at.parent_id)
-  ) {
-    above.push(at.id);
-  }
-  return above;
 }
 
 /** The conditions of a list. Undefined ones hold for every row. */

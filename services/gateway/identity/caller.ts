@@ -13,6 +13,7 @@ import { createHash } from 'node:crypto';
 import { credentialAuthenticate, credentialPrefix, type CredentialRight } from '@anneal/contracts/calls/credentials.ts';
 import { hostAuthenticate } from '@anneal/contracts/calls/configuration.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
+import { hasRole, isOperator, type UserAccess } from '@anneal/directory/access.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readSignalToken, type SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -20,7 +21,7 @@ import type { Ask } from '../ask.ts';
 import { requestPath } from '../http/base-url.ts';
 import { requireRule } from './access-rules.ts';
 import type { KnownUsers, TokenAccess } from './known-users.ts';
-import { allowsRoute, hasRole, isOperator, needOfRoute, requireRole } from './rights.ts';
+import { allowsRoute, needOfRoute, requireRole } from './rights.ts';
 import { tokenOf } from './session.ts';
 
 export interface UserCaller extends TokenAccess {
@@ -260,6 +261,13 @@ export const withoutProject = (): AnnealError =>
 export function callerOf(request: FastifyRequest): Caller {
   if (!request.caller) throw new AnnealError('Unauthorized', 'The request you have made requires authentication.');
   return request.caller;
+}
+
+/** The caller's access. @throws AnnealError Forbidden for a host, a signaller or a machine credential */
+export function accessOf(request: FastifyRequest): UserAccess {
+  const caller = callerOf(request);
+  if (caller.kind === 'user') return caller.access;
+  throw new AnnealError('Forbidden', 'Only users may use the identity API.');
 }
 
 /** The project that a request works in. @throws AnnealError Forbidden for a token without one. */

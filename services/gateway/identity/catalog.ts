@@ -1,69 +1,7 @@
-/**
- * The catalog: the address of each API, derived from the address of the request, and what the operator added. The ids of
- * the APIs are derived from their names, so that they stay.
- */
-import { createHash } from 'node:crypto';
-import type { Directory } from './directory/directory.ts';
-import type { EndpointDocument, ServiceDocument } from './directory/documents.ts';
-
-const idOf = (...parts: string[]): string => createHash('md5').update(parts.join('/')).digest('hex');
-
-interface Api {
-  readonly type: string;
-  readonly name: string;
-  readonly path: string;
-  /** The path names the project of the token, which is added to it. */
-  readonly ofProject?: true;
-}
-
-const apis: readonly Api[] = [
-  { type: 'identity', name: 'keystone', path: '/identity/v3/' },
-  { type: 'orchestration', name: 'heat', path: '/orchestration/v1/', ofProject: true },
-  { type: 'messaging', name: 'zaqar', path: '/messaging' },
-  { type: 'baremetal', name: 'ironic', path: '/baremetal' },
-  { type: 'workflowv2', name: 'mistral', path: '/workflow/v2' },
-  { type: 'image', name: 'glance', path: '/image' },
-];
-
-/** The path of each API by its type. A token without a project does not see the stacks. */
-export const pathsFor = (project: string | null): Record<string, string> =>
-  Object.fromEntries(
-    apis.flatMap(({ type, path, ofProject }) =>
-      ofProject ? (project === null ? [] : [[type, `${path}${project}`]]) : [[type, path]],
-    ),
-  );
-
-/** An API as Keystone describes a service. */
-export interface CatalogService {
-  readonly id: string;
-  readonly type: string;
-  readonly name: string;
-}
-
-export const catalogServices: readonly CatalogService[] = apis.map(({ type, name }) => ({
-  id: idOf(type),
-  type,
-  name,
-}));
-
-/** An address of an API as Keystone describes an endpoint. */
-export interface CatalogEndpoint {
-  readonly id: string;
-  readonly service_id: string;
-  readonly interface: 'public' | 'internal' | 'admin';
-  readonly url: string;
-}
-
-/** The endpoints with `%(project_id)s` in place of the project. */
-export const catalogEndpoints = ({ base, region }: { base: string; region: string }): CatalogEndpoint[] =>
-  apis.flatMap(({ type, path, ofProject }) =>
-    (['public', 'internal', 'admin'] as const).map((side) => ({
-      id: idOf(type, region, side),
-      service_id: idOf(type),
-      interface: side,
-      url: `${base}${path}${ofProject ? '%(project_id)s' : ''}`,
-    })),
-  );
+/** The catalog: the address of each API, derived from the address of the request, and what the operator added. */
+import { catalogEndpoints, catalogServices, pathsFor } from '@anneal/directory/own-catalog.ts';
+import type { DirectoryReader } from '@anneal/directory/reader.ts';
+import type { EndpointDocument, ServiceDocument } from '@anneal/directory/documents.ts';
 
 /** The services and endpoints that the operator added. */
 export interface AddedCatalog {
@@ -73,10 +11,10 @@ export interface AddedCatalog {
 
 /** Reads what the operator added. One revision of the directory is read once. */
 export class AddedCatalogs {
-  readonly #directory: Directory;
+  readonly #directory: DirectoryReader;
   #known: { readonly revision: number; readonly added: AddedCatalog } | undefined;
 
-  constructor(directory: Directory) {
+  constructor(directory: DirectoryReader) {
     this.#directory = directory;
   }
 

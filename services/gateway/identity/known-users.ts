@@ -8,9 +8,9 @@
  * K3 The ends of tokens, application credentials and trusts come without a change, so each request compares them with the clock.
  */
 import { Recent } from '@anneal/runtime/work/recent.ts';
-import { accessOfToken, isExpired, type UserAccess } from './access.ts';
-import type { Directory } from './directory/directory.ts';
-import { isLive, type TokenDocument, type Tokens } from './tokens.ts';
+import { accessOfToken, isExpired, type UserAccess } from '@anneal/directory/access.ts';
+import type { DirectoryReader } from '@anneal/directory/reader.ts';
+import { isLive, type TokenDocument, type TokenReader } from '@anneal/directory/tokens.ts';
 
 /** A token of a user with the access that it gives. */
 export interface TokenAccess {
@@ -29,14 +29,14 @@ const trustedMs = 5_000;
 const mostKnown = 10_000;
 
 export class KnownUsers {
-  readonly #tokens: Tokens;
-  readonly #directory: Directory;
+  readonly #tokens: TokenReader;
+  readonly #directory: DirectoryReader;
   readonly #now: () => Date;
   readonly #elapsed: () => number;
   readonly #known = new Recent<KnownUser>(mostKnown);
 
   /** @param sources.elapsed milliseconds of a clock that never steps back */
-  constructor(sources: { tokens: Tokens; directory: Directory; now: () => Date; elapsed: () => number }) {
+  constructor(sources: { tokens: TokenReader; directory: DirectoryReader; now: () => Date; elapsed: () => number }) {
     this.#tokens = sources.tokens;
     this.#directory = sources.directory;
     this.#now = sources.now;

@@ -4,7 +4,7 @@ import type { HookGrant } from '@anneal/runtime/secrets/hook-grant.ts';
 import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyRequest } from 'fastify';
 import { callerOf, type Caller } from './caller.ts';
-import { isOperator } from './rights.ts';
+import { isOperator } from '@anneal/directory/access.ts';
 
 /** The caller and the id of the request. Clients find the id in the header `x-openstack-request-id` of the answer. */
 export const occasionOf = (request: FastifyRequest): Occasion => occasionFor(actorFrom(callerOf(request)), request);

@@ -6,9 +6,9 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import { withoutProject, type Caller, type UserCaller } from './caller.ts';
-import type { Directory } from './directory/directory.ts';
-import { defaultDomain } from './principals.ts';
-import { isOperator } from './rights.ts';
+import type { DirectoryReader } from '@anneal/directory/reader.ts';
+import { defaultDomain } from '@anneal/directory/principals.ts';
+import { isOperator } from '@anneal/directory/access.ts';
 
 export const eventsProjectField = z.string().min(1).max(255).optional().meta({
   description: 'Events of this project, by id or name, in place of the own one. Only for operators.',
@@ -19,7 +19,7 @@ export interface OtherProjects {
   of(caller: Caller, named: string | undefined, doing?: string): Promise<string>;
 }
 
-export function createOtherProjects({ projects }: Pick<Directory, 'projects'>): OtherProjects {
+export function createOtherProjects({ projects }: Pick<DirectoryReader, 'projects'>): OtherProjects {
   return {
     async of(caller, named, doing = 'read events of') {
       const { project } = caller;

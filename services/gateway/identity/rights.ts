@@ -10,7 +10,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { CredentialRight } from '@anneal/contracts/calls/credentials.ts';
-import type { UserAccess } from './access.ts';
+import { hasRole, isOperator, type UserAccess } from '@anneal/directory/access.ts';
 
 /** `METHOD path`, as the routes are declared. */
 export const routesOfRights: Readonly<Record<CredentialRight, readonly string[]>> = {
@@ -76,17 +76,6 @@ export function needOfRoute(method: string, url: string): RouteNeed {
   );
   return { role: reads ? 'reader' : 'member', operator, system: routesOfSystem.has(`${method} ${url}`) };
 }
-
-/** Whether the user is an operator (R2) who may read, or change, what belongs to no project. */
-export const isOperator = ({ system, roles }: UserAccess, role: RouteNeed['role']): boolean =>
-  roles.some(
-    ({ name, domain_id }) =>
-      domain_id === '' && (name === 'admin' || (system && role === 'reader' && name === 'reader')),
-  );
-
-/** Whether the user has the role in the scope of the request, itself or implied. */
-export const hasRole = ({ roles }: UserAccess, role: RouteNeed['role']): boolean =>
-  roles.some(({ name, domain_id }) => domain_id === '' && name === role);
 
 /** @throws AnnealError Forbidden that names the missing role */
 export function requireRole(access: UserAccess, { role, operator }: RouteNeed): void {

@@ -2,65 +2,62 @@
  * The trusts by which messages of a queue are posted for the user who subscribed: the user is trustor and trustee. The
  * user sees them like any other trust, and ends the posts by deleting one.
  */
-import { hasCode } from '@anneal/contracts/errors.ts';
+import { identitySubscriberTrustEnd, identitySubscriberTrustSet } from '@anneal/contracts/calls/identity.ts';
+import { notAuthorized } from '@anneal/directory/policy.ts';
+import type { DirectoryReader } from '@anneal/directory/reader.ts';
 import { trustOfSubscription } from '@anneal/runtime/secrets/trust-token.ts';
 import type { FastifyRequest } from 'fastify';
-import { projectOf } from './caller.ts';
-import type { Directory } from './directory/directory.ts';
-import { refuseDelegated } from './routes/trust-routes.ts';
-import { accessOf } from './routes/shape.ts';
+import type { Ask } from '../ask.ts';
+import { accessOf, projectOf } from './caller.ts';
+
+interface SubscriberTrustOptions {
+  readonly directory: Pick<DirectoryReader, 'trusts'>;
+  readonly ask: Ask;
+  readonly now: () => Date;
+}
 
 export class SubscriberTrusts {
-  readonly #trusts: Directory['trusts'];
-  readonly #now: () => Date;
+  readonly #options: SubscriberTrustOptions;
 
-  constructor({ directory, now }: { directory: Pick<Directory, 'trusts'>; now: () => Date }) {
-    this.#trusts = directory.trusts;
-    this.#now = now;
+  constructor(options: SubscriberTrustOptions) {
+    this.#options = options;
   }
 
   /** @throws AnnealError Forbidden for a caller who may not make a trust: a host, or a program that acts for a user */
   check(request: FastifyRequest): void {
-    accessOf(request);
-    refuseDelegated(request);
+    const { applicationCredential: used, trust } = accessOf(request);
+    if (trust || (used && !used.unrestricted)) throw notAuthorized('Delegated tokens cannot manage trusts.');
   }
 
   /** Makes the trust of a subscription, or gives it to this caller. A repetition changes only its end. */
   async make(request: FastifyRequest, { subscription, ttl }: { subscription: string; ttl: number }): Promise<void> {
     this.check(request);
     const { user, roles } = accessOf(request);
-    const draft = {
-      id: trustOfSubscription(subscription),
-      trustor_user_id: user.id,
-      trustee_user_id: user.id,
-      project_id: projectOf(request),
-      impersonation: true,
-      roles: roles.map(({ id }) => id),
-      expires_at: this.#endAfter(ttl),
-      remaining_uses: null,
-    };
-    try {
-      await this.#trusts.insert(draft, 'the id is in use.');
-    } catch (error) {
-      if (!hasCode(error, 'AlreadyExists')) throw error;
-      await this.#trusts.update(draft.id, () => draft);
-    }
+    const holder = { id: user.id, project: projectOf(request), roles: roles.map(({ id }) => id) };
+    const data = { subscription, until: this.#endAfter(ttl), user: holder };
+    await this.#options.ask('identity', identitySubscriberTrustSet, { data });
   }
 
   /** Gives the trust of a subscription, if it has one, another end. */
   async extend(subscription: string, ttl: number): Promise<void> {
-    const id = trustOfSubscription(subscription);
-    if (!(await this.#trusts.find(id))) return;
-    await this.#trusts.update(id, (trust) => ({ ...trust, expires_at: this.#endAfter(ttl) }));
+    if (!(await this.#exists(subscription))) return;
+    const data = { subscription, until: this.#endAfter(ttl) };
+    await this.#options.ask('identity', identitySubscriberTrustSet, { data });
   }
 
   /** Ends the trust of a subscription, if it has one. */
   async remove(subscription: string): Promise<void> {
-    const id = trustOfSubscription(subscription);
-    if (await this.#trusts.find(id)) await this.#trusts.remove(id);
+    if (!(await this.#exists(subscription))) return;
+    await this.#options.ask('identity', identitySubscriberTrustEnd, { data: { subscription } });
+  }
+
+  /** Most subscriptions have no trust, and need no question. */
+  async #exists(subscription: string): Promise<boolean> {
+    const { trusts } = this.#options.directory;
+    return (await trusts.find(trustOfSubscription(subscription))) !== undefined;
   }
 
   #endAfter(seconds: number): string {
-    return new Date(this.#now().getTime() + seconds * 1000).toISOString();
+    return new Date(this.#options.now().getTime() + seconds * 1000).toISOString();
   }
 }

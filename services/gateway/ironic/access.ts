@@ -9,7 +9,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { callerOf } from '../identity/caller.ts';
-import { isOperator } from '../identity/rights.ts';
+import { isOperator } from '@anneal/directory/access.ts';
 
 /** Reads that reach the BMC or reveal access to it. They need the role that changes nodes. */
 const sensitive = /\/(?:validate|management\/boot_device(?:\/supported)?|states\/console|vendor_passthru\/methods)$/;

@@ -17,7 +17,7 @@ import { baseUrl } from '../http/base-url.ts';
 import { parseField } from '../http/input.ts';
 import { route, type Route } from '../http/route.ts';
 import { callerOf } from '../identity/caller.ts';
-import { isOperator } from '../identity/rights.ts';
+import { isOperator } from '@anneal/directory/access.ts';
 import { chosenOf, fieldsQuery, itemSchema, itemsSchema, listQuery, pageOf, type ListItem } from './collection.ts';
 import { ironicPrefix, ironicLinks, pick } from './node-view.ts';
 import { fieldsPatchedBy, patchBody } from './patch.ts';

@@ -19,7 +19,7 @@ import type { Ask } from '../ask.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { route } from '../http/route.ts';
 import { serveRoutes } from '../http/serve-routes.ts';
-import { Attempts } from '../identity/attempts.ts';
+import { Attempts } from '@anneal/runtime/work/attempts.ts';
 import { ec2Versions, instanceFiles, openInstance, type OpenInstance } from './instance-files.ts';
 import { isSessionToken, longestSessionSeconds, sessionToken } from './session-token.ts';
 import { readTree } from './tree.ts';

@@ -15,7 +15,7 @@ import { readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { route } from '../http/route.ts';
 import { serveRoutes } from '../http/serve-routes.ts';
-import { Attempts } from '../identity/attempts.ts';
+import { Attempts } from '@anneal/runtime/work/attempts.ts';
 import { isForm, readForm } from '../zaqar/response-form.ts';
 import { shellText } from '../scripts/text.ts';
 

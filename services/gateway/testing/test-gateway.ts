@@ -1,4 +1,8 @@
-/** For tests: a gateway that really listens, on the embedded bus and store, with test services behind it. */
+/**
+ * For tests: a gateway that really listens, on the embedded bus and store. Behind it are the identity service and stand-ins
+ * for the others.
+ */
+import { identityService } from '@anneal/identity/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
@@ -16,6 +20,8 @@ export interface TestGateway {
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<HttpAnswer>;
   readonly token: string;
   restart(environment?: Record<string, string>): Promise<void>;
+  /** Stops the identity service behind the gateway for good. */
+  loseIdentity(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -45,15 +51,22 @@ export async function startTestGateway(
 ): Promise<TestGateway> {
   const context = { ...(await createTestContext({ name: 'gateway' })), ...(log && { log }) };
   const behind = await standIn(context);
+  let identity: RunningService;
   let running: RunningService & { url: string };
   const start = async (more: Record<string, string> = {}): Promise<void> => {
-    const settings = readSettings(gatewayService.settings, {
+    const given = {
       ANNEAL_GATEWAY_PORT: '0',
       ANNEAL_GATEWAY_ADMIN_PASSWORD: password,
       ...environment,
       ...more,
-    });
+    };
+    identity = await identityService.start(context, readSettings(identityService.settings, given));
+    const settings = readSettings(gatewayService.settings, given);
     running = (await gatewayService.start(context, settings)) as typeof running;
+  };
+  const stop = async (): Promise<void> => {
+    await running.stop();
+    await identity.stop();
   };
   await start();
   const call: TestGateway['call'] = async (method, path, body, headers = {}) => {
@@ -81,11 +94,15 @@ export async function startTestGateway(
       return running.url;
     },
     async restart(more: Record<string, string> = {}) {
-      await running.stop();
+      await stop();
       await start(more);
     },
+    async loseIdentity() {
+      await identity.stop();
+      identity = { stop: () => Promise.resolve() };
+    },
     async stop() {
-      await running.stop();
+      await stop();
       await behind.stop();
       await context.dispose();
     },

@@ -9,6 +9,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { deploymentEvent } from '@anneal/contracts/events.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
+import { identityService } from '@anneal/identity/service.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
 import { startServices } from '@anneal/runtime/service/serve.ts';
@@ -117,6 +118,7 @@ const data = process.env['ANNEAL_DATA'] ?? '';
 await mkdir(data, { recursive: true });
 const running = await startServices({
   services: [
+    identityService,
     templatingService,
     schedulingService,
     provisioningService,

@@ -6,6 +6,7 @@ import { mkdir } from 'node:fs/promises';
 import { configurationService } from '@anneal/configuration/service.ts';
 import { nodeEvent, type NodeEventData } from '@anneal/contracts/events.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
+import { identityService } from '@anneal/identity/service.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { provisioningService } from '@anneal/provisioning/service.ts';
 import { startServices } from '@anneal/runtime/service/serve.ts';
@@ -46,6 +47,7 @@ const watched = (service: Service): Service => ({
 await mkdir(process.env['ANNEAL_DATA'] ?? '', { recursive: true });
 const running = await startServices({
   services: [
+    identityService,
     templatingService,
     schedulingService,
     provisioningService,

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Client } from '@anneal/client/connect.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
+import { identityService } from '@anneal/identity/service.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { createLog } from '@anneal/runtime/observe/log.ts';
 import { startServices } from '@anneal/runtime/service/serve.ts';
@@ -43,7 +44,7 @@ for (const [name, find] of brokers) {
       data = await mkdtemp(join(tmpdir(), 'anneal-outage-'));
       const port = await freeLocalPort();
       running = await startServices({
-        services: [gatewayService, schedulingService, templatingService, notificationService],
+        services: [identityService, gatewayService, schedulingService, templatingService, notificationService],
         environment: {
           ANNEAL_DATA: data,
           ANNEAL_BUS_URL: server?.url ?? '',

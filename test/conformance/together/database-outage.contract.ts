@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type Client } from '@anneal/client/connect.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
+import { identityService } from '@anneal/identity/service.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { createLog } from '@anneal/runtime/observe/log.ts';
 import { startServices } from '@anneal/runtime/service/serve.ts';
@@ -38,7 +39,7 @@ describe.skipIf(backends?.database.mayBeKilled !== true)('a gateway whose databa
     const port = await freeLocalPort();
     url = `http://127.0.0.1:${port}`;
     running = await startServices({
-      services: [gatewayService, schedulingService, templatingService, notificationService],
+      services: [identityService, gatewayService, schedulingService, templatingService, notificationService],
       environment: {
         ANNEAL_DATA: data,
         ANNEAL_BUS_URL: bus?.url ?? '',

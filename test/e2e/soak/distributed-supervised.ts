@@ -18,6 +18,7 @@ import { ownEnvironment, repository } from '../server.ts';
 import type { Backends, Fleet, ServiceProcess } from './distributed.ts';
 
 const services = [
+  'identity',
   'templating',
   'scheduling',
   'scheduling',

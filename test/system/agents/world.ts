@@ -4,6 +4,7 @@ import { deploymentShow, hostTokenRenew } from '@anneal/contracts/calls/configur
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
+import { startIdentity } from '@anneal/identity/testing/start-identity.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
@@ -31,12 +32,12 @@ export const storedLimit = 1_048_576;
 export async function createAgentWorld(): Promise<AgentWorld> {
   const rig = await createRig({ environment: { ANNEAL_CONFIGURATION_OUTPUT_BYTES: String(storedLimit) } });
   const context = await createTestContext({ name: 'gateway', bus: rig.context.bus, store: rig.context.store });
+  const identity = await startIdentity(context, 'correct horse');
   let port = '0';
   let gateway: (RunningService & { url: string }) | undefined;
   const start = async (): Promise<void> => {
     const settings = readSettings(gatewayService.settings, {
       ANNEAL_GATEWAY_PORT: port,
-      ANNEAL_GATEWAY_ADMIN_PASSWORD: 'correct horse',
     });
     gateway = (await gatewayService.start(context, settings)) as RunningService & { url: string };
     port = new URL(gateway.url).port;
@@ -89,6 +90,7 @@ export async function createAgentWorld(): Promise<AgentWorld> {
     startGateway: start,
     async dispose() {
       await stop();
+      await identity.stop();
       await context.dispose();
       await rig.dispose();
     },

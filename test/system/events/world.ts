@@ -2,6 +2,7 @@
 import { connect, type Client } from '@anneal/client/connect.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
+import { startIdentity } from '@anneal/identity/testing/start-identity.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
@@ -28,10 +29,10 @@ export async function openEventWorld(settings: Record<string, string> = {}): Pro
   const context = await createTestContext({ name: 'gateway', gatewayUrl: url });
   const given: Record<string, string> = {
     ANNEAL_GATEWAY_PORT: String(port),
-    ANNEAL_GATEWAY_ADMIN_PASSWORD: password,
     ANNEAL_NOTIFICATION_ALLOW_PRIVATE: 'true',
     ...settings,
   };
+  const identity = await startIdentity(context, password);
   const services = await Promise.all(
     [configurationService, notificationService, gatewayService].map((service) => {
       const own = Object.entries(given).filter(([name]) => name.startsWith(`ANNEAL_${service.name.toUpperCase()}_`));
@@ -54,7 +55,7 @@ export async function openEventWorld(settings: Record<string, string> = {}): Pro
       OS_IDENTITY_API_VERSION: '3',
     },
     async stop() {
-      for (const service of services.toReversed()) await service.stop();
+      for (const service of [identity, ...services].toReversed()) await service.stop();
       await context.dispose();
     },
   };

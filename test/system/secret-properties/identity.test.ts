@@ -1,5 +1,5 @@
 /** Every property of every type of an identity acts the same when its value is secret. */
-import { adminUser } from '@anneal/gateway/identity/principals.ts';
+import { adminUser } from '@anneal/directory/principals.ts';
 import { project, startTestGateway, type TestGateway } from '@anneal/gateway/testing/test-gateway.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
@@ -13,7 +13,7 @@ let probe: Probe;
 beforeAll(async () => {
   gateway = await startTestGateway();
   const { bus, mint, newId, now } = gateway.context;
-  const queue = requestsQueue('gateway');
+  const queue = requestsQueue('identity');
   probe = await Probe.open({ bus, mint, newId, now: () => now().getTime(), queue, project, withinMs: 20_000 });
   await create('OS::Keystone::Service', { name: 'store', type: 'store' });
   await create('OS::Keystone::Group', { name: 'staff' });

@@ -8,7 +8,7 @@ import type { Ask } from '../../ask.ts';
 import { route, type Route, type RouteFacts } from '../../http/route.ts';
 import { callerOf, projectOf } from '../../identity/caller.ts';
 import { occasionOfChange } from '../../identity/occasion.ts';
-import { requireOperatorFor } from '../../identity/resources/operator.ts';
+import { requireOperatorFor } from '../../identity/operator-resources.ts';
 import type { Compiler } from './compile.ts';
 import { clientGone } from '../../http/client-gone.ts';
 import { arnPrefix, lookupPaths, redirect, rootStackOf, stackAt, stackMissing, stackPath } from './find-stack.ts';

@@ -1,28 +1,17 @@
 /** Application credentials: secrets by which programs log in for a user, in one project. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { applicationCredentialFields } from '@anneal/contracts/calls/identity-fields.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { absentCredential } from '@anneal/directory/absent.ts';
+import type { ApplicationCredentialDocument } from '@anneal/directory/documents.ts';
 import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Route } from '../../http/route.ts';
-import type { UserAccess } from '../access.ts';
-import { accessRuleSchema } from '../access-rules.ts';
-import type { ApplicationCredentialDocument } from '../directory/documents.ts';
-import { notAuthorized } from '../identity-policy.ts';
-import { placeOfUser, ruleForm, storedRules } from './access-rule-routes.ts';
-import { checkedByKind, kindRoutes } from './kind-routes.ts';
+import { placeOfUser, ruleForm } from './access-rule-routes.ts';
+import { createObject, keystoneId } from './changes.ts';
+import { kindRoutes } from './kind-routes.ts';
 import { roleRow } from './role-routes.ts';
-import { accessOf, keystoneId, linkTo, nameField, rowSchema, textField, type IdentityOptions } from './shape.ts';
-
-const fields = {
-  name: nameField(255),
-  description: textField.optional(),
-  roles: z.array(z.object({ id: z.string().optional(), name: z.string().optional() })).optional(),
-  expires_at: z.string().nullable().optional(),
-  unrestricted: z.boolean().nullable().optional(),
-  secret: z.string().min(16, 'must have 16 characters or more').max(4096).nullable().optional(),
-  access_rules: z.array(accessRuleSchema).max(100).nullable().optional(),
-};
+import { linkTo, rowSchema, type IdentityOptions } from './shape.ts';
 
 const credentialSchema = rowSchema({
   name: z.string(),
@@ -41,99 +30,34 @@ const path = '/v3/users/{user}/application_credentials/{credential}';
 
 /** `/v3/users/{user}/application_credentials` */
 export const applicationCredentialRoutes = (options: IdentityOptions): Route[] => {
-  const { directory } = options;
+  const { directory, newId } = options;
   const { applicationCredentials } = directory;
-  return kindRoutes<typeof path, Shown, typeof fields>({
+  return kindRoutes<typeof path, Shown>(options, {
     kind: 'application_credential',
     plural: 'application_credentials',
     path,
     row: credentialSchema,
     form: (request, credential) => credentialRow(options, request, credential),
-    fields,
+    fields: applicationCredentialFields,
     filters: ['name'],
     records: applicationCredentials,
-    rules: {
-      ...checkedByKind,
-      list: 'list_application_credentials',
-      create: 'create_application_credential',
-      get: 'get_application_credential',
-      delete: 'delete_application_credential',
-    },
+    rules: { list: 'list_application_credentials', get: 'get_application_credential' },
     place: placeOfUser(directory),
     list: ({ params }) => applicationCredentials.list({ user_id: params.user }),
     async find({ params: { user, credential } }) {
       const found = await applicationCredentials.find(credential);
       if (found?.user_id === user) return found;
-      throw new AnnealError('NotFound', `Could not find Application Credential: ${credential}.`);
+      throw absentCredential(credential);
     },
-    create: (given, { params, request }) =>
-      createCredential(options, accessOf(request), { ...given, user: params.user }),
-    async remove({ id }, { request }) {
-      refuseRestricted(accessOf(request).applicationCredential);
-      await applicationCredentials.remove(id);
+    async creates(given, { params: { user }, request }) {
+      const id = keystoneId(newId);
+      const clear = typeof given['secret'] === 'string' ? given['secret'] : newCredential(64);
+      const fields = { ...given, secret: clear };
+      await createObject(options, request, { kind: 'application_credential', id, user, fields });
+      return { ...(await applicationCredentials.get(id)), clear };
     },
   });
 };
-
-async function createCredential(
-  { directory, newId, now }: IdentityOptions,
-  { project, roles: held, applicationCredential: used, trust }: UserAccess,
-  { user, ...wanted }: z.output<z.ZodObject<typeof fields>> & { user: string },
-): Promise<Shown> {
-  refuseRestricted(used);
-  if (trust) throw notAuthorized('Delegated tokens cannot manage application credentials.');
-  if (!project) {
-    throw new AnnealError('InvalidRequest', 'An application credential needs a token with a project as its scope.');
-  }
-  const roles = (wanted.roles ?? held).map(({ id, name }) => {
-    const role = held.find((each) => each.id === id || each.name === name);
-    if (role) return role.id;
-    throw new AnnealError(
-      'InvalidRequest',
-      'Invalid application credential: Cannot create an application credential with unassigned role',
-    );
-  });
-  // A program must not give another one more than it may do itself.
-  const rules =
-    used?.access_rules ??
-    (wanted.access_rules?.length ? await storedRules(directory, user, wanted.access_rules) : undefined);
-  const clear = wanted.secret ?? newCredential(64);
-  const credential = await directory.applicationCredentials.insert(
-    {
-      id: keystoneId(newId),
-      user_id: user,
-      name: wanted.name,
-      description: wanted.description ?? null,
-      project_id: project.id,
-      roles,
-      secret: await directory.passwords.hash(clear),
-      expires_at: expiryOf(wanted.expires_at ?? null, now()),
-      unrestricted: wanted.unrestricted === true,
-      ...(rules && { access_rules: rules }),
-    },
-    `Duplicate entry found with name ${wanted.name}.`,
-  );
-  return { ...credential, clear };
-}
-
-/** A program that got a credential must not be able to make others. */
-function refuseRestricted(used: ApplicationCredentialDocument | undefined): void {
-  if (!used || used.unrestricted) return;
-  throw notAuthorized(
-    "Using method 'application_credential' is not allowed for managing additional application credentials.",
-  );
-}
-
-/** Keystone's form has no zone; the time is UTC. */
-export function expiryOf(text: string | null, now: Date): string | null {
-  if (text === null) return null;
-  const time = new Date(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
-  if (Number.isNaN(time.getTime())) throw new AnnealError('InvalidRequest', 'Timestamp not in expected format.');
-  if (time <= now) throw new AnnealError('InvalidRequest', "The 'expires_at' must not be before now.");
-  // Keystone keeps microseconds.
-  const [, micros = ''] = /\.\d{3}(\d{1,3})/.exec(text) ?? [];
-  return time.toISOString().replace('Z', `${micros.padEnd(3, '0')}Z`);
-}
 
 async function credentialRow(
   { directory }: IdentityOptions,

@@ -1,4 +1,5 @@
 /** Roles of users and groups on projects, domains and the system. */
+import { identityGrantSet } from '@anneal/contracts/calls/identity.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
@@ -12,9 +13,12 @@ import {
   type RoleAssignment,
   type AssignmentSource,
 } from '../assignments.ts';
-import type { DomainDocument, Grant } from '../directory/documents.ts';
+import { absentGrant } from '@anneal/directory/absent.ts';
+import type { DomainDocument, Grant } from '@anneal/directory/documents.ts';
+import type { DirectoryReader } from '@anneal/directory/reader.ts';
+import { identityCallerOf } from './changes.ts';
 import { roleRow, roleSchema } from './role-routes.ts';
-import { accessOf, allow, linkTo, listLinks, ownDomain, type IdentityOptions } from './shape.ts';
+import { allow, linkTo, listLinks, ownDomain, type IdentityOptions } from './shape.ts';
 
 type Input = Pick<RouteInput, 'params' | 'request'>;
 
@@ -78,32 +82,29 @@ export const assignmentRoutes = (options: IdentityOptions): Route[] => [
   }),
 ];
 
-function grantRoutes(
-  options: IdentityOptions,
-  { on, inherited, path, kind }: GrantPlace & { kind: 'users' | 'groups' },
-): Route[] {
-  const { roles } = options.directory;
+function grantRoutes(options: IdentityOptions, place: GrantPlace & { kind: 'users' | 'groups' }): Route[] {
+  const { on, inherited, path, kind } = place;
+  const { directory } = options;
   const suffix = inherited ? '/inherited_to_projects' : '';
   const all = `${path}/${kind}/{holder}/roles${suffix}`;
   const one = `${path}/${kind}/{holder}/roles/{role}${suffix}`;
   const owner = `a ${kind.slice(0, -1)}`;
   const where = `${on === 'system' ? 'the system' : `a ${on}`}${inherited ? ', for the projects below it' : ''}`;
-  const { found, update } = holdersOf(options, on, kind);
-  /** The id of the role of the path. A manager of a domain grants none above its own. */
-  const roleIn = async ({ params, request }: Input, { isChange }: { isChange: boolean }): Promise<string> => {
-    const { id, name } = await roles.get(params['role'] ?? '');
-    const isHigher = !['manager', 'member', 'reader'].includes(name);
-    const isAdmin = accessOf(request).roles.some((each) => each.name === 'admin');
-    if (isChange && isHigher && !isAdmin) allow(request, 'create_system_grant');
-    return id;
+  /** The id of the object, and the roles that the holder has there. @throws AnnealError NotFound, Forbidden */
+  const held = async ({ params, request }: Input) => {
+    const { id = 'all', holder: holderId = '' } = params;
+    const domainId = await domainOfPlace(directory, on, id);
+    const holder = await directory[kind].get(holderId);
+    if (on === 'system') allow(request, 'check_system_grant');
+    else allow(request, 'list_grants', { domainId });
+    const isHere = (grant: Grant): boolean => grant.on === on && grant.id === id && grant.inherited === inherited;
+    return { id, holder, ids: holder.grants.filter(isHere).map(({ role_id }) => role_id) };
   };
-  const isThis = (grant: Grant, id: string): boolean =>
-    grant.on === on && grant.id === id && grant.inherited === inherited;
-  const absent = (roleId: string, holder: string, id: string) =>
-    new AnnealError(
-      'NotFound',
-      `Could not find role assignment with role: ${roleId}, user or group: ${holder}, project, domain, or system: ${id}.`,
-    );
+  const set = async ({ params, request }: Input, granted: boolean): Promise<void> => {
+    const { id = 'all', holder = '', role = '' } = params;
+    const data = { caller: identityCallerOf(request), holder: { kind, id: holder }, role, on, id, inherited, granted };
+    await options.ask('identity', identityGrantSet, { data });
+  };
   return [
     route({
       method: 'GET',
@@ -111,9 +112,8 @@ function grantRoutes(
       summary: `List the roles of ${owner} on ${where}.`,
       answer: z.object({ roles: z.array(roleSchema), links: listLinks }),
       handle: async (input) => {
-        const { id, holder } = await found(input, 'read');
-        const ids = holder.grants.filter((grant) => isThis(grant, id)).map(({ role_id }) => role_id);
-        const rows = (await roles.findMany(ids)).map((each) => roleRow(input.request, each));
+        const { ids } = await held(input);
+        const rows = (await directory.roles.findMany(ids)).map((each) => roleRow(input.request, each));
         return { roles: rows, links: { ...linkTo(input.request, 'roles'), previous: null, next: null } };
       },
     }),
@@ -121,69 +121,35 @@ function grantRoutes(
       method: 'PUT',
       path: one,
       summary: `Grant a role to ${owner} on ${where}.`,
-      handle: async (input) => {
-        const { id, holder } = await found(input, 'create');
-        const role_id = await roleIn(input, { isChange: true });
-        await update(holder.id, (grants) => [
-          ...grants.filter((grant) => !(isThis(grant, id) && grant.role_id === role_id)),
-          { role_id, on, id, inherited },
-        ]);
-      },
+      handle: (input) => set(input, true),
     }),
     route({
       method: ['GET', 'HEAD'],
       path: one,
       summary: `Check that ${owner} has a role on ${where}.`,
       handle: async (input) => {
-        const { id, holder } = await found(input, 'read');
-        const roleId = await roleIn(input, { isChange: false });
-        const has = holder.grants.some((grant) => isThis(grant, id) && grant.role_id === roleId);
-        if (!has) throw absent(roleId, holder.id, id);
+        const { id, holder, ids } = await held(input);
+        const role = await directory.roles.get(input.params['role'] ?? '');
+        if (!ids.includes(role.id)) throw absentGrant(role.id, holder.id, id);
       },
     }),
     route({
       method: 'DELETE',
       path: one,
       summary: `Revoke a role of ${owner} on ${where}.`,
-      handle: async (input) => {
-        const { id, holder } = await found(input, 'revoke');
-        const roleId = await roleIn(input, { isChange: true });
-        await update(holder.id, (grants) => {
-          const rest = grants.filter((grant) => !(isThis(grant, id) && grant.role_id === roleId));
-          if (rest.length === grants.length) throw absent(roleId, holder.id, id);
-          return rest;
-        });
-      },
+      handle: (input) => set(input, false),
     }),
   ];
 }
 
-/** Finds and changes the users or groups that hold roles on a kind of object. */
-function holdersOf({ directory }: IdentityOptions, on: Grant['on'], kind: 'users' | 'groups') {
-  return {
-    /** The id of the object, and the holder. @throws AnnealError NotFound, Forbidden */
-    found: async ({ params, request }: Input, rule: 'read' | 'create' | 'revoke') => {
-      const { id = 'all', holder: holderId = '' } = params;
-      const domainId =
-        on === 'project'
-          ? (await directory.projects.get(id)).domain_id
-          : on === 'domain'
-            ? (await directory.domains.get(id)).id
-            : undefined;
-      const holder = await directory[kind].get(holderId);
-      if (on === 'system') allow(request, rule === 'read' ? 'check_system_grant' : 'create_system_grant');
-      else {
-        // A manager of a domain grants only inside it.
-        const target = { domainId: holder.domain_id === domainId ? domainId : '' };
-        allow(request, rule === 'read' ? 'list_grants' : `${rule}_grant`, rule === 'read' ? { domainId } : target);
-      }
-      return { id, holder };
-    },
-    update: (id: string, change: (grants: readonly Grant[]) => readonly Grant[]): Promise<unknown> =>
-      kind === 'users'
-        ? directory.users.update(id, (present) => ({ ...present, grants: change(present.grants) }))
-        : directory.groups.update(id, (present) => ({ ...present, grants: change(present.grants) })),
-  };
+/** The domain of the object; undefined for the system. @throws AnnealError NotFound */
+async function domainOfPlace(
+  { projects, domains }: DirectoryReader,
+  on: Grant['on'],
+  id: string,
+): Promise<string | undefined> {
+  if (on === 'system') return undefined;
+  return on === 'project' ? (await projects.get(id)).domain_id : (await domains.get(id)).id;
 }
 
 /** `GET /v3/role_assignments`, with the filters and flags of Keystone. */

@@ -1,26 +1,28 @@
 /** Tokens: `/v3/auth`. */
+import { identityLogIn, identityTokenRevoke } from '@anneal/contracts/calls/identity.ts';
+import { authSchema, type Auth } from '@anneal/contracts/calls/identity-fields.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { accessOfToken } from '@anneal/directory/access.ts';
+import type { DomainDocument, TrustDocument } from '@anneal/directory/documents.ts';
+import { mayUse, notAuthorized } from '@anneal/directory/policy.ts';
+import { defaultDomain, hostRoles } from '@anneal/directory/principals.ts';
+import { projectsOf } from '@anneal/directory/projects.ts';
+import { countsIn } from '@anneal/directory/roles.ts';
+import { tokenHash } from '@anneal/directory/tokens.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { baseUrl } from '../../http/base-url.ts';
 import { route, type Route, type RouteInput } from '../../http/route.ts';
-import { accessOfToken, type UserAccess } from '../access.ts';
-import { Attempts } from '../attempts.ts';
-import { callerOf, userCaller } from '../caller.ts';
+import { accessOf, callerOf, userCaller } from '../caller.ts';
 import { AddedCatalogs, catalogFor, type AddedCatalog } from '../catalog.ts';
-import type { DomainDocument, TrustDocument } from '../directory/documents.ts';
 import { hostLogin, type HostIdentity } from '../host-login.ts';
-import { mayUse, notAuthorized } from '../identity-policy.ts';
-import { authSchema, checkSecret, logIn, type Auth } from '../login.ts';
-import { defaultDomain, hostRoles } from '../principals.ts';
-import { countsIn } from '../roles.ts';
-import type { TokenDocument } from '../tokens.ts';
+import { makeToken, type IssuedToken } from '../new-token.ts';
 import { domainSchema } from './domain-routes.ts';
 import { listRoute } from './kind-routes.ts';
 import { projectRow, projectSchema } from './project-routes.ts';
-import { accessOf, linkTo, objectForm, selfLink, type KeystoneOptions } from './shape.ts';
-import { ownPasswordRoute, projectsOf } from './user-routes.ts';
+import { linkTo, objectForm, selfLink, type KeystoneOptions } from './shape.ts';
+import { ownPasswordRoute } from './user-routes.ts';
 
 /** Keystone's times have microseconds. */
 const microseconds = (time: string): string => time.replace(/\.(\d{3})Z$/, '.$1000Z');
@@ -59,28 +61,18 @@ const subjectHeaders = z.object({ 'x-subject-token': z.string() });
 
 /** Issues, shows and revokes tokens, and lists the scopes of the caller. */
 export const authRoutes = (options: KeystoneOptions): Route[] => {
-  const { directory, now } = options;
-  const attempts = new Attempts({
-    now: () => now().getTime(),
-    what: 'Logging in',
-    free: 5,
-    longestWaitMs: 60_000,
-  });
-  const catalogs = new AddedCatalogs(directory);
+  const catalogs = new AddedCatalogs(options.directory);
   return [
-    loginRoute(options, attempts, catalogs),
+    loginRoute(options, catalogs),
     ...subjectRoutes(options, catalogs),
     catalogRoute(options, catalogs),
     ...ownScopes(options),
-    ownPasswordRoute(options, (place, user, given) =>
-      checkSecret({ directory, attempts, place }, user?.password, given),
-    ),
+    ownPasswordRoute(options),
   ];
 };
 
-function loginRoute(options: KeystoneOptions, attempts: Attempts, catalogs: AddedCatalogs): Route {
-  const { directory, tokens, region, now } = options;
-  const host = (login: { id: string; token: string }) => hostLogin(options, login);
+function loginRoute(options: KeystoneOptions, catalogs: AddedCatalogs): Route {
+  const { region, ask, secrets } = options;
   return route({
     method: 'POST',
     path: '/v3/auth/tokens',
@@ -91,26 +83,28 @@ function loginRoute(options: KeystoneOptions, attempts: Attempts, catalogs: Adde
     status: 201,
     answer: tokenAnswer,
     handle: async ({ query, body: { auth }, request, reply }) => {
-      const login = await logIn({ directory, tokens, attempts, host, now }, auth, request.ip);
-      if ('token' in login) {
-        void reply.headers({ 'x-subject-token': login.token, vary: 'X-Auth-Token' });
+      const host = await hostOf(options, auth);
+      if (host) {
+        void reply.headers({ 'x-subject-token': host.token, vary: 'X-Auth-Token' });
         const added = await catalogs.read();
-        return { token: hostToken(request, options, { host: login, scope: auth.scope, added }) };
+        return { token: hostToken(request, options, { host, scope: auth.scope, added }) };
       }
-      const { access, scope, methods, parent } = login;
-      const { text, document } = await tokens.issue({
-        userId: access.user.id,
-        scope,
-        methods,
-        ...(parent && { parent }),
-        ...(access.applicationCredential && { applicationCredentialId: access.applicationCredential.id }),
-        ...(access.trust && { trustId: access.trust.id }),
-      });
+      const sealed = secrets.seal(auth as unknown as JsonObject);
+      const issued = await makeToken(options, (stored) =>
+        ask('identity', identityLogIn, { data: { ...stored, from: request.ip, auth: sealed }, sealed }),
+      );
       // The audit names the user who logged in.
-      request.caller = userCaller({ token: document, access });
-      return answerWithToken({ request, reply, query }, { region, catalogs }, { text, document, access });
+      request.caller = userCaller(issued);
+      return answerWithToken({ request, reply, query }, { region, catalogs }, issued);
     },
   });
+}
+
+/** The host or the signaller that logs in with its id and its token in place of a user with a password. */
+async function hostOf(options: KeystoneOptions, { identity }: Auth): Promise<HostIdentity | undefined> {
+  const { id, password: token } = identity.password?.user ?? {};
+  if (!identity.methods.includes('password') || id === undefined || token === undefined) return undefined;
+  return (await options.directory.users.find(id)) ? undefined : hostLogin(options, { id, token });
 }
 
 const catalogRoute = ({ region }: KeystoneOptions, catalogs: AddedCatalogs): Route =>
@@ -150,7 +144,7 @@ function ownScopes(options: KeystoneOptions): Route[] {
       row: projectSchema,
       filters: ['name', 'domain_id', 'enabled'],
       rows: async ({ request }) =>
-        (await projectsOf(options, accessOf(request).user)).map((row) => projectRow(request, row)),
+        (await projectsOf(options.directory, accessOf(request).user)).map((row) => projectRow(request, row)),
     }),
     listRoute({
       path: '/v3/auth/domains',
@@ -181,21 +175,20 @@ const domainRow = (request: FastifyRequest, { id, name, description, enabled, ex
   objectForm(request, 'domains', { id, name, description: description ?? '', enabled, extra });
 
 /** Shows, checks and revokes the token in X-Subject-Token. */
-function subjectRoutes({ directory, tokens, region, now }: KeystoneOptions, catalogs: AddedCatalogs): Route[] {
+function subjectRoutes({ ask, directory, tokens, region, now }: KeystoneOptions, catalogs: AddedCatalogs): Route[] {
   const facts = { path: '/v3/auth/tokens', headers: subjectHeaders } as const;
   /** The token in X-Subject-Token. A token of another user is unknown to a caller who may not check it. */
   const subjectOf = async (request: FastifyRequest, text: string, rule: 'validate_token' | 'revoke_token') => {
-    const document = await tokens.find(text);
-    const access = document && (await accessOfToken(directory, document, now()));
+    const token = await tokens.find(text);
+    const access = token && (await accessOfToken(directory, token, now()));
     const caller = accessOf(request);
     const isService = rule === 'validate_token' && caller.roles.some(({ name }) => name === 'service');
-    if (!document || !access)
-      throw new AnnealError('NotFound', 'The token in X-Subject-Token is invalid or has expired.');
+    if (!access) throw new AnnealError('NotFound', 'The token in X-Subject-Token is invalid or has expired.');
     if (!isService && !mayUse(rule, caller, { userId: access.user.id, domainId: access.user.domain_id })) {
       if (rule === 'revoke_token') throw notAuthorized('identity:revoke_token');
       throw new AnnealError('NotFound', 'The token in X-Subject-Token is invalid or has expired.');
     }
-    return { document, access };
+    return { token, access };
   };
   return [
     route({
@@ -215,7 +208,7 @@ function subjectRoutes({ directory, tokens, region, now }: KeystoneOptions, cata
       summary: 'Revoke the token in X-Subject-Token.',
       handle: async ({ headers: { 'x-subject-token': text }, request }) => {
         await subjectOf(request, text, 'revoke_token');
-        await tokens.revoke(text);
+        await ask('identity', identityTokenRevoke, { data: { token: tokenHash(text) } });
       },
     }),
   ];
@@ -252,30 +245,24 @@ const trustInToken = ({ id, trustor_user_id, trustee_user_id, impersonation }: T
   impersonation,
 });
 
-/** A token that a request gets, and what it allows. */
-interface AnsweredToken {
-  readonly text: string;
-  readonly document: TokenDocument;
-  readonly access: UserAccess;
-}
 type TokenExchange = Pick<RouteInput<string, z.output<typeof nocatalogQuery>>, 'request' | 'reply' | 'query'>;
 
 /** Answers with a token: its text is in a header. */
 export async function answerWithToken(
   { request, reply, query }: TokenExchange,
   { region, catalogs }: { readonly region: string; readonly catalogs: AddedCatalogs },
-  { text, document, access }: AnsweredToken,
+  { text, token, access }: IssuedToken,
 ): Promise<{ token: object }> {
   void reply.headers({ 'x-subject-token': text, vary: 'X-Auth-Token' });
   const { user, userDomain, project, domain, system, roles, applicationCredential, trust } = access;
   const scoped = roles.length > 0;
   const place = { base: baseUrl(request), project: project?.id ?? null, user: user.id, region };
-  const token = {
-    methods: document.methods,
+  const shown = {
+    methods: token.methods,
     user: { domain: named(userDomain), ...named(user), password_expires_at: null },
-    audit_ids: document.audit_ids,
-    expires_at: microseconds(document.expires_at),
-    issued_at: microseconds(document.issued_at),
+    audit_ids: token.audit_ids,
+    expires_at: microseconds(token.expires_at),
+    issued_at: microseconds(token.issued_at),
     ...(project && { project: { domain: named(domain ?? userDomain), ...named(project) } }),
     ...(project && !trust && { is_domain: false }),
     ...(trust && { 'OS-TRUST:trust': trustInToken(trust) }),
@@ -291,5 +278,5 @@ export async function answerWithToken(
       },
     }),
   };
-  return { token };
+  return { token: shown };
 }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { project, startTestGateway, type TestGateway } from '../../testing/test-gateway.ts';
-import { adminUser } from '../principals.ts';
+import { adminUser } from '@anneal/directory/principals.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {

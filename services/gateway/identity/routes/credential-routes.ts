@@ -2,28 +2,26 @@
  * Credentials: secrets that the identity API keeps for users, sealed at rest. EC2 keys are those of type `ec2`, and log
  * in by a signed request.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { credentialFields } from '@anneal/contracts/calls/identity-fields.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
-import { jsonIn } from '@anneal/contracts/plain-json.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { accessOfUser, type UserAccess } from '@anneal/directory/access.ts';
+import type { StoredCredentialDocument } from '@anneal/directory/documents.ts';
+import { accessHash, ec2KeyIn } from '@anneal/directory/ec2-keys.ts';
+import { mayUse, notAuthorized } from '@anneal/directory/policy.ts';
+import { openText } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { route, type Route } from '../../http/route.ts';
-import { accessOfUser, rolesIn, scopeOfProject, type UserAccess } from '../access.ts';
+import { accessOf } from '../caller.ts';
 import { AddedCatalogs } from '../catalog.ts';
-import type { StoredCredentialDocument } from '../directory/documents.ts';
 import { ec2Signature } from '../ec2-signature.ts';
-import { mayUse, notAuthorized } from '../identity-policy.ts';
+import { issueToken } from '../new-token.ts';
 import { answerWithToken, nocatalogQuery, tokenSchema } from './auth-routes.ts';
+import { createObject, keystoneId } from './changes.ts';
 import { checkedByKind, kindRoutes } from './kind-routes.ts';
-import { accessOf, allow, keystoneId, linkTo, rowSchema, selfLink, type KeystoneOptions } from './shape.ts';
-
-const fields = {
-  type: z.string().min(1).max(255),
-  blob: z.string().max(65_535),
-  user_id: z.string().optional(),
-  project_id: z.string().nullable().optional(),
-};
+import { allow, linkTo, rowSchema, selfLink, type IdentityOptions, type KeystoneOptions } from './shape.ts';
 
 const credentialSchema = rowSchema({
   type: z.string(),
@@ -42,24 +40,6 @@ const ec2KeySchema = z
   })
   .meta({ id: 'Ec2Key' });
 
-interface Ec2Key {
-  readonly access: string;
-  readonly secret: string;
-}
-
-const hashOf = (access: string): string => createHash('sha256').update(access).digest('hex');
-
-/** @throws AnnealError InvalidRequest for a blob of type ec2 without both keys */
-function ec2KeyOf(blob: string): Ec2Key {
-  const read = jsonIn(blob);
-  const { access, secret } = isObject(read) ? read : {};
-  if (typeof access === 'string' && access !== '' && typeof secret === 'string') return { access, secret };
-  throw new AnnealError(
-    'InvalidRequest',
-    'Invalid blob in credential: it must be JSON with the texts access and secret.',
-  );
-}
-
 /** `/v3/credentials`, `/v3/users/{user}/credentials/OS-EC2`, `/v3/ec2tokens` */
 export const credentialRoutes = (options: KeystoneOptions): Route[] => [
   ...generalRoutes(options),
@@ -74,10 +54,9 @@ function refuseDelegated(request: FastifyRequest): void {
     throw notAuthorized('Delegated tokens cannot access credentials directly.');
 }
 
-type Credentials = Pick<KeystoneOptions, 'directory' | 'secrets'>;
+type Credentials = Pick<IdentityOptions, 'directory' | 'secrets'>;
 
-const textOf = ({ secrets }: Credentials, { blob }: StoredCredentialDocument): string =>
-  secrets.open<JsonObject>(blob) as unknown as string;
+const textOf = ({ secrets }: Credentials, { blob }: StoredCredentialDocument): string => openText(secrets, blob);
 
 /** The EC2 key of a user. `access` is what its user may do in the project of the key; undefined for nothing. */
 export interface UserEc2Key {
@@ -89,10 +68,10 @@ export interface UserEc2Key {
 /** Undefined for an unknown key. */
 export async function ec2Key(credentials: Credentials, accessKey: string): Promise<UserEc2Key | undefined> {
   const { directory } = credentials;
-  const [key] = await directory.credentials.list({ access_hash: hashOf(accessKey) });
+  const [key] = await directory.credentials.list({ access_hash: accessHash(accessKey) });
   if (!key || key.type !== 'ec2') return undefined;
   return {
-    secret: ec2KeyOf(textOf(credentials, key)).secret,
+    secret: ec2KeyIn(textOf(credentials, key)).secret,
     projectId: key.project_id,
     async access() {
       const user = await directory.users.find(key.user_id);
@@ -101,11 +80,10 @@ export async function ec2Key(credentials: Credentials, accessKey: string): Promi
   };
 }
 
-function generalRoutes(options: KeystoneOptions): Route[] {
-  const { directory, secrets, newId } = options;
-  const { credentials, users, projects } = directory;
-  const hashIn = (type: string, blob: string): string => (type === 'ec2' ? hashOf(ec2KeyOf(blob).access) : '');
-  return kindRoutes({
+function generalRoutes(options: IdentityOptions): Route[] {
+  const { directory, newId } = options;
+  const { credentials } = directory;
+  return kindRoutes(options, {
     kind: 'credential',
     plural: 'credentials',
     path: '/v3/credentials/{id}',
@@ -115,7 +93,7 @@ function generalRoutes(options: KeystoneOptions): Route[] {
       const links = linkTo(request, `credentials/${id}`);
       return { id, type, user_id, project_id, blob: textOf(options, found), links };
     },
-    fields,
+    fields: credentialFields,
     filters: ['user_id', 'type'],
     records: credentials,
     rules: checkedByKind,
@@ -125,47 +103,30 @@ function generalRoutes(options: KeystoneOptions): Route[] {
       return credentials.list(mayUse('list_credentials', access, {}) ? {} : { user_id: access.user.id });
     },
     /** As in Keystone, an unknown id is 403 for a user who may read only own ones. */
-    async find({ params: { id }, request }, action) {
+    async find({ params: { id }, request }) {
       refuseDelegated(request);
       const credential = await credentials.find(id);
-      const rule = action === 'get' ? 'get_credential' : 'change_credential';
-      allow(request, rule, { userId: credential?.user_id });
+      allow(request, 'get_credential', { userId: credential?.user_id });
       if (!credential) throw credentials.absent(id);
       return credential;
     },
-    async create({ type, blob, user_id: wanted, project_id = null }, { request }) {
-      refuseDelegated(request);
-      const user_id = wanted ?? accessOf(request).user.id;
-      allow(request, 'change_credential', { userId: user_id });
-      await users.get(user_id);
-      if (project_id !== null) await projects.get(project_id);
-      else if (type === 'ec2')
-        throw new AnnealError('InvalidRequest', 'project_id is required for a credential of type ec2.');
-      const access_hash = hashIn(type, blob);
-      const draft = { id: access_hash || keystoneId(newId), type, user_id, project_id, access_hash };
-      return credentials.insert({ ...draft, blob: secrets.seal(blob) }, takenKey);
+    async creates(fields, { request }) {
+      const id = keystoneId(newId);
+      await createObject(options, request, { kind: 'credential', id, fields });
+      const { type, blob } = fields;
+      // The service names an EC2 key by its access key, so that there is one of each.
+      const isKey = type === 'ec2' && typeof blob === 'string';
+      return credentials.get(isKey ? accessHash(ec2KeyIn(blob).access) : id);
     },
-    change({ blob: wanted, extra, ...given }, present) {
-      const other = Object.entries({ ...given, ...extra }).find(
-        ([name, value]) => value !== present[name as keyof StoredCredentialDocument],
-      );
-      if (other)
-        throw new AnnealError('InvalidRequest', `Cannot change ${other[0]}: only the blob of a credential changes.`);
-      const blob = wanted ?? textOf(options, present);
-      const access_hash = hashIn(present.type, blob);
-      return credentials.update(present.id, (each) => ({ ...each, blob: secrets.seal(blob), access_hash }));
-    },
+    changes: true,
   });
 }
 
-const takenKey = 'Duplicate entry found with this access key.';
-
-function ec2Routes(options: KeystoneOptions): Route[] {
-  const { directory, secrets } = options;
-  const { credentials, users, projects } = directory;
+function ec2Routes(options: IdentityOptions): Route[] {
+  const { credentials, users } = options.directory;
   const all = '/v3/users/{user}/credentials/OS-EC2';
   const form = (request: FastifyRequest, key: StoredCredentialDocument): JsonObject => {
-    const { access, secret } = ec2KeyOf(textOf(options, key));
+    const { access, secret } = ec2KeyIn(textOf(options, key));
     const { user_id, project_id } = key;
     const links = linkTo(request, `users/${user_id}/credentials/OS-EC2/${access}`);
     return { user_id, tenant_id: project_id, access, secret, trust_id: null, links };
@@ -175,8 +136,9 @@ function ec2Routes(options: KeystoneOptions): Route[] {
     return { userId: params.user };
   };
   return [
-    ...kindRoutes({
-      kind: 'credential',
+    ...kindRoutes(options, {
+      kind: 'ec2_key',
+      wrapper: 'credential',
       title: 'EC2 key',
       summary: 'List the EC2 keys of a user.',
       plural: 'credentials',
@@ -186,7 +148,7 @@ function ec2Routes(options: KeystoneOptions): Route[] {
       fields: {},
       marker: 'access',
       records: credentials,
-      rules: { ...checkedByKind, list: 'get_credential', get: 'get_credential', delete: 'change_credential' },
+      rules: { list: 'get_credential', get: 'get_credential' },
       place,
       async list({ params }) {
         const { id } = await users.get(params.user);
@@ -194,7 +156,7 @@ function ec2Routes(options: KeystoneOptions): Route[] {
       },
       async find({ params: { user, access } }) {
         const { id } = await users.get(user);
-        const key = (await credentials.list({ access_hash: hashOf(access) })).find(({ user_id }) => user_id === id);
+        const key = (await credentials.list({ access_hash: accessHash(access) })).find(({ user_id }) => user_id === id);
         if (!key) throw credentials.absent(access);
         return key;
       },
@@ -206,18 +168,11 @@ function ec2Routes(options: KeystoneOptions): Route[] {
       body: z.object({ tenant_id: z.string() }),
       status: 201,
       answer: z.object({ credential: ec2KeySchema }),
-      handle: async ({ params, body: { tenant_id }, request }) => {
-        allow(request, 'change_credential', place({ params, request }));
-        const user = await users.get(params.user);
-        const project = await projects.get(tenant_id);
-        if ((await rolesIn(directory, user, await scopeOfProject(directory, project))).length === 0) {
-          throw projects.absent(tenant_id);
-        }
+      handle: async ({ params: { user }, body: { tenant_id }, request }) => {
         const access = randomBytes(16).toString('hex');
-        const blob = secrets.seal(JSON.stringify({ access, secret: randomBytes(16).toString('hex') }));
-        const access_hash = hashOf(access);
-        const draft = { id: access_hash, type: 'ec2', user_id: user.id, project_id: project.id, blob, access_hash };
-        return { credential: form(request, await credentials.insert(draft, takenKey)) };
+        const fields = { tenant_id, access, secret: randomBytes(16).toString('hex') };
+        await createObject(options, request, { kind: 'ec2_key', id: access, user, fields });
+        return { credential: form(request, await credentials.get(accessHash(access))) };
       },
     }),
   ];
@@ -245,7 +200,7 @@ const loginSchema = z
 
 /** A service asks for the token of the user whose EC2 key signed a request. */
 function ec2Login(options: KeystoneOptions): Route {
-  const { directory, tokens, region } = options;
+  const { directory, region } = options;
   const catalogs = new AddedCatalogs(directory);
   return route({
     method: 'POST',
@@ -263,8 +218,8 @@ function ec2Login(options: KeystoneOptions): Route {
       if (signature?.accessKey !== signed.access || !signature.isOf(key.secret) || !access) {
         throw new AnnealError('Unauthorized', 'EC2 signature not supplied or wrong.');
       }
-      const issued = { userId: access.user.id, scope: { project_id: key.projectId }, methods: ['ec2credential'] };
-      const token = { ...(await tokens.issue(issued)), access };
+      const user = { user: access.user.id, project: key.projectId, methods: ['ec2credential'] };
+      const token = await issueToken(options, user);
       return answerWithToken({ request, reply, query }, { region, catalogs }, token);
     },
   });

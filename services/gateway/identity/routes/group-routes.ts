@@ -1,30 +1,15 @@
 /** Groups of users. Their roles count for every member. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { groupFields } from '@anneal/contracts/calls/identity-fields.ts';
+import { identityMemberSet } from '@anneal/contracts/calls/identity.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { absentMember } from '@anneal/directory/absent.ts';
+import type { UserGroupDocument } from '@anneal/directory/documents.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { route, type Route, type RouteInput } from '../../http/route.ts';
-import type { Directory } from '../directory/directory.ts';
-import type { UserGroupDocument } from '../directory/documents.ts';
-import { kindRoutes, listRoute, patch, rulesOf } from './kind-routes.ts';
-import {
-  allow,
-  callerDomain,
-  checkDomain,
-  keystoneId,
-  nameField,
-  objectForm,
-  rowSchema,
-  takenInDomain,
-  textField,
-  type IdentityOptions,
-} from './shape.ts';
-
-const fields = {
-  name: nameField(255),
-  domain_id: z.string().nullable().optional(),
-  description: textField.optional(),
-};
+import { identityCallerOf } from './changes.ts';
+import { kindRoutes, listRoute } from './kind-routes.ts';
+import { allow, objectForm, rowSchema, type IdentityOptions } from './shape.ts';
 
 export const groupSchema = rowSchema({
   name: z.string(),
@@ -39,41 +24,32 @@ export const groupRow = (request: FastifyRequest, group: UserGroupDocument): Jso
 };
 
 /** `/v3/groups` and their members. */
-export const groupRoutes = ({ directory, newId }: IdentityOptions): Route[] => {
-  const { groups } = directory;
-  return [
-    ...kindRoutes({
-      kind: 'group',
-      plural: 'groups',
-      path: '/v3/groups/{group}',
-      row: groupSchema,
-      form: groupRow,
-      fields,
-      filters: ['name', 'domain_id'],
-      records: groups,
-      rules: rulesOf('group'),
-      target: ({ domain_id }) => ({ domainId: domain_id }),
-      fixed: ({ id, domain_id }) => ({ id, domain_id }),
-      async create({ name, domain_id: wanted, description = '', extra }, { request }) {
-        const domain_id = wanted ?? callerDomain(request);
-        allow(request, 'create_group', { domainId: domain_id });
-        await checkDomain(directory, domain_id);
-        const draft = { id: keystoneId(newId), name, domain_id, description, grants: [], extra };
-        return groups.insert(draft, takenInDomain(draft));
-      },
-      change: (given, group) => patch(groups, { id: group.id, taken: takenInDomain({ ...group, ...given }) }, given),
-    }),
-    ...memberRoutes(directory),
-  ];
-};
+export const groupRoutes = (options: IdentityOptions): Route[] => [
+  ...kindRoutes(options, {
+    kind: 'group',
+    plural: 'groups',
+    path: '/v3/groups/{group}',
+    row: groupSchema,
+    form: groupRow,
+    fields: groupFields,
+    filters: ['name', 'domain_id'],
+    records: options.directory.groups,
+    rules: { list: 'list_groups', get: 'get_group' },
+    target: ({ domain_id }) => ({ domainId: domain_id }),
+    creates: true,
+    changes: true,
+  }),
+  ...memberRoutes(options),
+];
 
-function memberRoutes({ groups, users }: Directory): Route[] {
+function memberRoutes({ ask, directory: { groups, users } }: IdentityOptions): Route[] {
   const path = '/v3/groups/{group}/users/{user}';
-  /** The user and the group of the path. */
-  const pair = async ({ params }: Pick<RouteInput<typeof path>, 'params'>) => ({
-    group: await groups.get(params.group),
-    user: await users.get(params.user),
-  });
+  const setMember = async (
+    { params, request }: Pick<RouteInput<typeof path>, 'params' | 'request'>,
+    member: boolean,
+  ) => {
+    await ask('identity', identityMemberSet, { data: { caller: identityCallerOf(request), ...params, member } });
+  };
   return [
     listRoute({
       path: '/v3/groups/{group}/users',
@@ -94,37 +70,24 @@ function memberRoutes({ groups, users }: Directory): Route[] {
       method: 'PUT',
       path,
       summary: 'Add a user to a group.',
-      handle: async (input) => {
-        const { group, user } = await pair(input);
-        allow(input.request, 'add_user_to_group', { domainId: group.domain_id });
-        await users.update(user.id, (present) => ({ ...present, groups: [...new Set([...present.groups, group.id])] }));
-      },
+      handle: (input) => setMember(input, true),
     }),
     route({
       method: ['GET', 'HEAD'],
       path,
       summary: 'Check that a user is in a group.',
-      handle: async (input) => {
-        const { group, user } = await pair(input);
-        allow(input.request, 'check_user_in_group', { domainId: group.domain_id, userId: user.id });
-        if (!user.groups.includes(group.id)) throw notMember(user.id, group.id);
+      handle: async ({ params, request }) => {
+        const group = await groups.get(params.group);
+        const user = await users.get(params.user);
+        allow(request, 'check_user_in_group', { domainId: group.domain_id, userId: user.id });
+        if (!user.groups.includes(group.id)) throw absentMember(user.id, group.id);
       },
     }),
     route({
       method: 'DELETE',
       path,
       summary: 'Remove a user from a group.',
-      handle: async (input) => {
-        const { group, user } = await pair(input);
-        allow(input.request, 'remove_user_from_group', { domainId: group.domain_id });
-        await users.update(user.id, (present) => {
-          if (!present.groups.includes(group.id)) throw notMember(user.id, group.id);
-          return { ...present, groups: present.groups.filter((each) => each !== group.id) };
-        });
-      },
+      handle: (input) => setMember(input, false),
     }),
   ];
 }
-
-const notMember = (user: string, group: string): AnnealError =>
-  new AnnealError('NotFound', `User '${user}' not found in group '${group}'`);

@@ -1,35 +1,17 @@
 /** Roles, and what they imply. */
+import { roleFields } from '@anneal/contracts/calls/identity-fields.ts';
+import { identityImplySet } from '@anneal/contracts/calls/identity.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { RoleDocument } from '@anneal/directory/documents.ts';
+import { isFixedRole } from '@anneal/directory/principals.ts';
+import type { RecordReader } from '@anneal/directory/reader.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { route, type Route } from '../../http/route.ts';
-import type { RoleDocument } from '../directory/documents.ts';
-import type { Records } from '../directory/records.ts';
-import { notAuthorized } from '../identity-policy.ts';
-import { fixedRoles, idOfRole } from '../principals.ts';
-import { kindRoutes, patch, rulesOf } from './kind-routes.ts';
-import {
-  allow,
-  keystoneId,
-  linkTo,
-  nameField,
-  objectForm,
-  ownDomain,
-  rowSchema,
-  selfLink,
-  textField,
-  type IdentityOptions,
-} from './shape.ts';
-
-const fields = {
-  name: nameField(255),
-  domain_id: z.string().nullable().optional(),
-  description: textField.optional(),
-  options: z.looseObject({}).optional(),
-};
-
-const isFixed = (id: string): boolean => fixedRoles.some((role) => role.id === id);
+import { identityCallerOf } from './changes.ts';
+import { kindRoutes } from './kind-routes.ts';
+import { allow, linkTo, objectForm, ownDomain, rowSchema, selfLink, type IdentityOptions } from './shape.ts';
 
 export const roleSchema = rowSchema({
   name: z.string(),
@@ -43,52 +25,33 @@ const inferenceOf = (implies: z.ZodType) =>
 
 export const roleRow = (request: FastifyRequest, role: RoleDocument): JsonObject => {
   const { id, name, domain_id, description, extra } = role;
-  const options: JsonObject = isFixed(id) ? { immutable: true } : {};
+  const options: JsonObject = isFixedRole(id) ? { immutable: true } : {};
   return objectForm(request, 'roles', { id, name, domain_id: domain_id || null, description, options, extra });
 };
 
-function refuseFixed(id: string, action: string): void {
-  if (!isFixed(id)) return;
-  throw new AnnealError(
-    'Forbidden',
-    `Unable to ${action} immutable role resource: \`${id}. Set resource option "immutable" to false first.`,
-  );
-}
-
-const taken = (name: string): string => `Duplicate entry found with name ${name}.`;
-
 /** `/v3/roles` and `/v3/role_inferences`. */
-export const roleRoutes = ({ directory: { roles, domains }, newId }: IdentityOptions): Route[] => [
-  ...kindRoutes({
-    kind: 'role',
-    plural: 'roles',
-    path: '/v3/roles/{role}',
-    row: roleSchema,
-    form: roleRow,
-    fields,
-    filters: ['name'],
-    parameters: ['domain_id'],
-    records: roles,
-    rules: { ...rulesOf('role'), create: 'create_role' },
-    list: ({ query }) => roles.list({ domain_id: query['domain_id'] ?? '' }),
-    fixed: ({ id, domain_id }) => ({ id, domain_id: domain_id || null }),
-    async create({ name, domain_id, description = null, extra }) {
-      if (domain_id) await domains.get(domain_id);
-      const draft = { id: keystoneId(newId), name, domain_id: domain_id ?? '', description, implies: [], extra };
-      return roles.insert(draft, taken(name));
-    },
-    async change({ options: _options, ...given }, { id, name }) {
-      refuseFixed(id, 'update');
-      return patch(roles, { id, taken: taken(given.name ?? name) }, given);
-    },
-    async remove({ id }) {
-      refuseFixed(id, 'delete');
-      await roles.remove(id);
-    },
-  }),
-  ...inferenceRoutes(roles),
-  inferencesRoute(roles),
-];
+export const roleRoutes = (options: IdentityOptions): Route[] => {
+  const { roles } = options.directory;
+  return [
+    ...kindRoutes(options, {
+      kind: 'role',
+      plural: 'roles',
+      path: '/v3/roles/{role}',
+      row: roleSchema,
+      form: roleRow,
+      fields: roleFields,
+      filters: ['name'],
+      parameters: ['domain_id'],
+      records: roles,
+      rules: { list: 'list_roles', get: 'get_role' },
+      list: ({ query }) => roles.list({ domain_id: query['domain_id'] ?? '' }),
+      creates: true,
+      changes: true,
+    }),
+    ...inferenceRoutes(options),
+    inferencesRoute(roles),
+  ];
+};
 
 const named = (request: FastifyRequest, { id, name }: RoleDocument) => ({
   id,
@@ -101,17 +64,20 @@ const inference = (request: FastifyRequest, prior: RoleDocument, implies: unknow
   links: linkTo(request, `roles/${prior.id}/implies`),
 });
 
-const impliedBy = async (roles: Records<RoleDocument>, request: FastifyRequest, prior: RoleDocument) =>
+const impliedBy = async (roles: RecordReader<RoleDocument>, request: FastifyRequest, prior: RoleDocument) =>
   (await roles.findMany(prior.implies)).map((role) => named(request, role));
 
 const mayRead = (request: FastifyRequest): void => allow(request, 'get_role', { domainId: ownDomain(request) });
 
-function inferenceRoutes(roles: Records<RoleDocument>): Route[] {
+function inferenceRoutes({ ask, directory: { roles } }: IdentityOptions): Route[] {
   const path = '/v3/roles/{role}/implies/{implied}';
   const pair = async ({ role, implied }: { role: string; implied: string }) => ({
     prior: await roles.get(role),
     other: await roles.get(implied),
   });
+  const setImplied = async (request: FastifyRequest, params: { role: string; implied: string }, implies: boolean) => {
+    await ask('identity', identityImplySet, { data: { caller: identityCallerOf(request), ...params, implies } });
+  };
   return [
     route({
       method: 'GET',
@@ -147,9 +113,8 @@ function inferenceRoutes(roles: Records<RoleDocument>): Route[] {
       status: 201,
       answer: inferenceOf(namedRole),
       handle: async ({ params, request }) => {
-        allow(request, 'update_role');
+        await setImplied(request, params, true);
         const { prior, other } = await pair(params);
-        await imply(roles, prior, other);
         return inference(request, prior, named(request, other));
       },
     }),
@@ -157,20 +122,12 @@ function inferenceRoutes(roles: Records<RoleDocument>): Route[] {
       method: 'DELETE',
       path,
       summary: 'End that a role implies another.',
-      handle: async ({ params, request }) => {
-        allow(request, 'update_role');
-        const { prior, other } = await pair(params);
-        refuseFixed(prior.id, 'update');
-        await roles.update(prior.id, (present) => ({
-          ...present,
-          implies: present.implies.filter((each) => each !== other.id),
-        }));
-      },
+      handle: ({ params, request }) => setImplied(request, params, false),
     }),
   ];
 }
 
-const inferencesRoute = (roles: Records<RoleDocument>): Route =>
+const inferencesRoute = (roles: RecordReader<RoleDocument>): Route =>
   route({
     method: 'GET',
     path: '/v3/role_inferences',
@@ -189,18 +146,3 @@ const inferencesRoute = (roles: Records<RoleDocument>): Route =>
       return { role_inferences: await Promise.all(rows), links: linkTo(request, 'role_inferences') };
     },
   });
-
-async function imply(roles: Records<RoleDocument>, prior: RoleDocument, other: RoleDocument): Promise<void> {
-  if (other.id === idOfRole('admin')) throw new AnnealError('Forbidden', `${other.id} cannot be an implied roles.`);
-  refuseFixed(prior.id, 'update');
-  const all = new Map((await roles.list()).map((role) => [role.id, role]));
-  if (impliesRole(all, other.id, prior.id)) {
-    throw notAuthorized(`${other.name} implies ${prior.name}, so ${prior.name} cannot imply ${other.name}`);
-  }
-  await roles.update(prior.id, (present) => ({ ...present, implies: [...new Set([...present.implies, other.id])] }));
-}
-
-/** Whether a role implies another, directly or by others. */
-function impliesRole(all: ReadonlyMap<string, RoleDocument>, from: string, to: string): boolean {
-  return from === to || (all.get(from)?.implies ?? []).some((each) => impliesRole(all, each, to));
-}

@@ -1,27 +1,15 @@
 /** Trusts: a user lets another one log in with some of the user's roles in one project. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { trustFields } from '@anneal/contracts/calls/identity-fields.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { isExpired } from '@anneal/directory/access.ts';
+import type { RoleDocument, TrustDocument } from '@anneal/directory/documents.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { route, type Route } from '../../http/route.ts';
-import { isExpired, rolesIn, scopeOfProject } from '../access.ts';
-import type { RoleDocument, TrustDocument } from '../directory/documents.ts';
-import { notAuthorized } from '../identity-policy.ts';
-import { expiryOf } from './application-credential-routes.ts';
+import { accessOf } from '../caller.ts';
 import { checkedByKind, kindRoutes } from './kind-routes.ts';
 import { roleRow, roleSchema } from './role-routes.ts';
-import { accessOf, allow, keystoneId, linkTo, listLinks, rowSchema, type IdentityOptions } from './shape.ts';
-
-const fields = {
-  trustor_user_id: z.string(),
-  trustee_user_id: z.string(),
-  project_id: z.string(),
-  impersonation: z.boolean(),
-  roles: z.array(z.object({ id: z.string().optional(), name: z.string().optional() })).optional(),
-  expires_at: z.string().nullable().optional(),
-  remaining_uses: z.number().int().positive().nullable().optional(),
-  allow_redelegation: z.literal(false, 'must be false, because trusts cannot be passed on').optional(),
-};
+import { allow, linkTo, listLinks, rowSchema, type IdentityOptions } from './shape.ts';
 
 const trustSchema = rowSchema({
   trustor_user_id: z.string(),
@@ -58,8 +46,8 @@ const rowOf = (request: FastifyRequest, trust: Shown): JsonObject => {
 
 /** `/v3/OS-TRUST/trusts` */
 export const trustRoutes = (options: IdentityOptions): Route[] => {
-  const { directory, newId, now } = options;
-  const { trusts, users } = directory;
+  const { directory, now } = options;
+  const { trusts } = directory;
   const isOver = (trust: TrustDocument): boolean => isExpired(trust, now()) || trust.remaining_uses === 0;
   const withRoles = async (trust: TrustDocument) => ({ ...trust, held: await directory.roles.findMany(trust.roles) });
   /** The trust with its roles, for its two users and those who may read all. */
@@ -72,13 +60,13 @@ export const trustRoutes = (options: IdentityOptions): Route[] => {
     return withRoles(trust);
   };
   return [
-    ...kindRoutes<typeof path, Shown, typeof fields>({
+    ...kindRoutes<typeof path, Shown>(options, {
       kind: 'trust',
       plural: 'trusts',
       path,
       row: trustSchema,
       form: rowOf,
-      fields,
+      fields: trustFields,
       filters: ['trustor_user_id', 'trustee_user_id'],
       records: trusts,
       rules: checkedByKind,
@@ -88,31 +76,9 @@ export const trustRoutes = (options: IdentityOptions): Route[] => {
         if (!isOwn) allow(request, 'list_trusts');
         return (await trusts.list()).filter((trust) => !isOver(trust));
       },
-      async find({ params, request }, action) {
-        if (action === 'get') return found(request, params.trust);
-        const trust = await trusts.get(params.trust);
-        allow(request, 'delete_trust', { userId: trust.trustor_user_id });
-        refuseDelegated(request);
-        return trust;
-      },
-      async create(given, { request }) {
-        const { trustor_user_id, trustee_user_id, project_id, impersonation } = given;
-        allow(request, 'create_trust', { userId: trustor_user_id });
-        refuseDelegated(request);
-        await users.get(trustee_user_id);
-        const roles = await heldRoles(options, given);
-        const draft = {
-          id: keystoneId(newId),
-          trustor_user_id,
-          trustee_user_id,
-          project_id,
-          impersonation,
-          roles: roles.map(({ id }) => id),
-          expires_at: expiryOf(given.expires_at ?? null, now()),
-          remaining_uses: given.remaining_uses ?? null,
-        };
-        return withRoles(await trusts.insert(draft, 'the id is in use.'));
-      },
+      find: ({ params, request }) => found(request, params.trust),
+      changed: async (id) => withRoles(await trusts.get(id)),
+      creates: true,
     }),
     ...trustRoleRoutes(options, found),
   ];
@@ -146,35 +112,4 @@ function trustRoleRoutes(
       },
     }),
   ];
-}
-
-/** A program that acts for a user must not be able to pass that on. */
-export function refuseDelegated(request: FastifyRequest): void {
-  const { applicationCredential: used, trust } = accessOf(request);
-  if (trust || (used && !used.unrestricted)) throw notAuthorized('Delegated tokens cannot manage trusts.');
-}
-
-/** @throws AnnealError Forbidden without roles, NotFound for a role that the trustor does not have in the project */
-async function heldRoles(
-  { directory }: IdentityOptions,
-  wanted: {
-    trustor_user_id: string;
-    project_id: string;
-    roles?: readonly { id?: string | undefined; name?: string | undefined }[];
-  },
-): Promise<RoleDocument[]> {
-  const { roles = [] } = wanted;
-  if (roles.length === 0) {
-    throw new AnnealError('Forbidden', 'At least one role should be specified.');
-  }
-  const [trustor, project] = await Promise.all([
-    directory.users.get(wanted.trustor_user_id),
-    directory.projects.get(wanted.project_id),
-  ]);
-  const held = await rolesIn(directory, trustor, await scopeOfProject(directory, project));
-  return roles.map(({ id, name }) => {
-    const found = held.find((role) => (id === undefined ? role.name === name : role.id === id));
-    if (!found) throw directory.roles.absent(id ?? name ?? '');
-    return found;
-  });
 }

@@ -1,0 +1,4 @@
+import { runMain } from '@anneal/runtime/service/main.ts';
+import { identityService } from './service.ts';
+
+await runMain(identityService);
