@@ -76,9 +76,12 @@ describe('the deployment files', () => {
 
   it('put every package of the workspace into the image', () => {
     const copied = matches(textOf('deploy/Containerfile'), /^COPY (\S+\/package\.json) /gm);
-    const packages = globSync(['{libs,services}/*/package.json', 'deploy/lab/package.json', 'test/package.json'], {
-      cwd: root,
-    });
+    const packages = globSync(
+      ['{clients,libs,services}/*/package.json', 'deploy/lab/package.json', 'test/package.json'],
+      {
+        cwd: root,
+      },
+    );
     expect(copied.toSorted()).toEqual(packages.toSorted());
   });
 

@@ -16,7 +16,7 @@ function widthOf(node: unknown): number {
     const { items } = node;
     return items.length === 0 ? 2 : items.reduce<number>((sum, item) => sum + widthOf(item) + ', '.length, 2);
   }
-  const text = String((node as { value?: unknown } | null)?.value ?? 'null');
+  const text = isScalar(node) ? String(node.value) : String(node);
   if (text.includes('\n')) return never;
   return text.length + (/^[A-Za-z$][\w $./()-]*$/.test(text) ? 0 : 2);
 }

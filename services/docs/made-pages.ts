@@ -13,15 +13,15 @@ import { compatibleApis, asyncApiDocument, ownApi, pageOfDocument } from './docu
 type Texts = ReadonlyMap<string, string>;
 
 /** @throws YAMLParseError for a document that cannot be read */
-const read = <T>(documents: Texts, path: string): T => parse(documents.get(path) ?? '') as T;
+const read = (documents: Texts, path: string): unknown => parse(documents.get(path) ?? '');
 
 /** The pages of the documents as Markdown. @param documents every document of `pageOfDocument` */
 export function madePages(documents: Texts): Map<string, string> {
-  const openApi = (path: string): OpenApiDocument => read(documents, path);
+  const openApi = (path: string): OpenApiDocument => read(documents, path) as OpenApiDocument;
   const texts: [string, string][] = [
     [ownApi.path, httpApiPage(ownApi, openApi(ownApi.path))],
     ...compatibleApis.map((api): [string, string] => [api.path, compatibleApiPage(api, openApi(api.path))]),
-    [asyncApiDocument.path, messagesPage(read<AsyncApiDocument>(documents, asyncApiDocument.path))],
+    [asyncApiDocument.path, messagesPage(read(documents, asyncApiDocument.path) as AsyncApiDocument)],
   ];
   return new Map(texts.map(([path, text]) => [pageOfDocument.get(path) ?? path, text]));
 }
@@ -30,7 +30,7 @@ const within = '#/components/schemas/';
 
 /** The JSON Schema of the data of each message, complete in itself, by file name: `schemas/stack.create.json`. */
 export function messageSchemas(documents: Texts): Map<string, string> {
-  const { components } = read<AsyncApiDocument>(documents, asyncApiDocument.path);
+  const { components } = read(documents, asyncApiDocument.path) as AsyncApiDocument;
   const files = Object.entries(components.messages).flatMap(([id, { name, summary }]): [string, string][] => {
     const schema = components.schemas[id];
     if (schema === undefined) return [];

@@ -11,7 +11,6 @@ import { commandTree } from '@anneal/cli/completion/tree.ts';
 import { describeCommands } from '@anneal/cli/describe.ts';
 import { buildProgram } from '@anneal/cli/program.ts';
 import { versionRows } from '@anneal/cli/template/language.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
 import { readableYaml } from '@anneal/contracts/readable-yaml.ts';
 import { compatibleApis, ownApi } from '@anneal/docs/documents.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
@@ -67,7 +66,7 @@ const gateway = await startTestGateway();
 const documents = await Promise.all(
   [ownApi, ...compatibleApis].map(async ({ path, prefix }) => {
     const { json } = await gateway.call('GET', `${prefix}/openapi.json`);
-    return { name: path, text: readableYaml(json as unknown as JsonObject), path: join(root, path) };
+    return { name: path, text: readableYaml(json), path: join(root, path) };
   }),
 );
 await gateway.stop();
