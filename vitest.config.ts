@@ -4,12 +4,13 @@
  */
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { patience } from './test/patience.ts';
 
 /**
  * Limits of time only end what hangs: the machine may be as busy as it likes. A test states a limit of its own only when it
- * needs a longer one; `test/docs/levels.service.test.ts` refuses a shorter one. The default is a second.
+ * needs a longer one; `test/docs/levels.service.test.ts` refuses a shorter one.
  */
-const patient = { poll: { timeout: 60_000, interval: 20 } };
+const patient = { poll: patience };
 
 interface Wanted {
   readonly include: string[];
@@ -31,6 +32,7 @@ const project = (name: string, { include, exclude = [], timeout, setup = [], env
     globalSetup: setup,
     env,
     expect: patient,
+    setupFiles: ['test/patient-waits.ts'],
     ...(shared && { isolate: false }),
   },
 });

@@ -73,7 +73,7 @@ describe('the version of a broker topology', () => {
     const second = start('three', [slow], 80);
     const records = await store.collection({ name: 'bus_topology', indexes: [] });
     // The process shows often enough that it is alive.
-    await vi.waitFor(async () => expect((await records.get('broker:a'))?.version).toBeGreaterThan(12), 5000);
+    await vi.waitFor(async () => expect((await records.get('broker:a'))?.version).toBeGreaterThan(12));
     gate.resolve();
     await Promise.all([first, second]);
     expect(done).toEqual(['begun']);

@@ -12,7 +12,6 @@ import { expect, it, vi } from 'vitest';
 /** The queue of every test. */
 export const q = 'test.q';
 /** The deadline of a wait for a broker, in milliseconds. */
-export const soon = { timeout: 60_000, interval: 20 };
 
 /** Buses on one broker with one store. `close` closes all of them and removes the store. */
 export class BusesOn {
@@ -67,7 +66,7 @@ export const onlyLetter = (bus: Bus) =>
     const letters = await bus.deadLetters.list({ limit: 5 });
     expect(letters).toHaveLength(1);
     return letters[0];
-  }, soon);
+  });
 
 /** Registers the tests of B7 for refused messages. `open` gives a bus on an empty broker. */
 export function refusedMessages(refusals: readonly ForeignRefusal[], open: () => Promise<Bus>): void {
@@ -84,7 +83,7 @@ export function refusedMessages(refusals: readonly ForeignRefusal[], open: () =>
     await service.consume(q, async ({ message }) => void handled.push(message), {
       onDeath: async (death) => void deaths.push(death),
     });
-    await vi.waitFor(() => expect(notices).toHaveLength(1), soon);
+    await vi.waitFor(() => expect(notices).toHaveLength(1));
     const letter = await onlyLetter(service);
     expect(letter).toMatchObject({
       queue: q,
@@ -102,7 +101,7 @@ export function refusedMessages(refusals: readonly ForeignRefusal[], open: () =>
     expect(await service.queues.measure(q)).toMatchObject({ depth: 0, inFlight: 0 });
 
     expect(await service.deadLetters.replay(letter?.id ?? '')).toBe(true);
-    await vi.waitFor(() => expect(handled).toMatchObject([{ id: request.id }]), soon);
+    await vi.waitFor(() => expect(handled).toMatchObject([{ id: request.id }]));
   });
 
   it.each(refusals.slice(0, 1))('B7: a question $how is answered with the failure', async ({ refuse }) => {
@@ -113,7 +112,7 @@ export function refusedMessages(refusals: readonly ForeignRefusal[], open: () =>
       code: 'Defect',
       details: { queue: q },
     });
-    await vi.waitFor(async () => expect(await service.queues.measure(q)).toMatchObject({ depth: 1 }), soon);
+    await vi.waitFor(async () => expect(await service.queues.measure(q)).toMatchObject({ depth: 1 }));
     await refuse();
     await service.consume(q, async () => undefined);
     await refused;

@@ -3,8 +3,6 @@ import { silent } from '../conformance/messages.ts';
 import { soleOwner, type Contender, type Ownership } from './owners.ts';
 import { Turn, type TurnConsumer } from './turn.ts';
 
-const soon = { timeout: 60_000, interval: 20 };
-
 /** Records what happens to the consumers of a queue. */
 function scene(ownership: Ownership = soleOwner) {
   const said: string[] = [];
@@ -46,7 +44,7 @@ describe('consumers of one queue in a process', () => {
     await turn.add(one);
     await turn.add(two);
     const removed = turn.remove(one, {});
-    await vi.waitFor(() => expect(said.at(-1)).toBe('one rests'), soon);
+    await vi.waitFor(() => expect(said.at(-1)).toBe('one rests'));
     busy.resolve();
     await removed;
     expect(said).toEqual([
@@ -66,10 +64,10 @@ describe('consumers of one queue in a process', () => {
     await turn.add(candidate('one'));
     expect(said).toEqual([]);
     gain();
-    await vi.waitFor(() => expect(said.at(-1)).toBe('one begins'), soon);
+    await vi.waitFor(() => expect(said.at(-1)).toBe('one begins'));
     await give(false);
     gain();
-    await vi.waitFor(() => expect(said.at(-1)).toBe('one begins'), soon);
+    await vi.waitFor(() => expect(said.at(-1)).toBe('one begins'));
     await give(true);
     expect(said.filter((each) => each.includes('rests'))).toEqual(['one rests within 1000', 'one rests within 0']);
     expect(said.at(-1)).toBe('one inactive');
@@ -85,10 +83,10 @@ describe('consumers of one queue in a process', () => {
     };
     await turn.add(candidate('one', Promise.resolve(), begin));
     gain();
-    await vi.waitFor(() => expect(failures).toBe(3), soon);
+    await vi.waitFor(() => expect(failures).toBe(3));
     await give(false);
     gain();
-    await vi.waitFor(() => expect(failures).toBeGreaterThanOrEqual(4), soon);
+    await vi.waitFor(() => expect(failures).toBeGreaterThanOrEqual(4));
     await give(false);
     expect(said.filter((each) => each.includes('active'))).toEqual([
       'one active',

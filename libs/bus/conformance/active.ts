@@ -13,7 +13,6 @@ import type { Bus, Consumer, Delivery } from '../port.ts';
 import { answer, routeMessages } from '../consume/route.ts';
 import type { BusHarness, OpenedBus } from './harness.ts';
 
-const soon = { timeout: 60_000, interval: 20 };
 const takeOverMs = 10_000;
 /** Far below the time after which a broker redelivers the messages of a silent consumer. */
 const questionMs = 4_000;
@@ -82,11 +81,11 @@ export function activeConformance(name: string, harness: BusHarness): void {
         const active = processes.map((each) => [...each.active]);
         expect(active.map(({ length }) => length).toSorted((a, b) => a - b)).toEqual(sizes);
         expect(active.flat().sort()).toEqual(queues);
-      }, soon);
+      });
     const emptied = (bus: Bus): Promise<void> =>
       vi.waitFor(async () => {
         for (const queue of queues) expect(await bus.queues.measure(queue)).toMatchObject({ depth: 0, inFlight: 0 });
-      }, soon);
+      });
     const hold = async (held: readonly string[]) => {
       const holder = spawn(
         process.execPath,
@@ -151,64 +150,64 @@ export function activeConformance(name: string, harness: BusHarness): void {
       for (const queue of queues) await stuck.bus.send({ queue, messages: [todo(1), todo(2)] });
       await vi.waitFor(async () => {
         for (const queue of queues) expect(await stuck.bus.queues.measure(queue)).toMatchObject({ inFlight: 2 });
-      }, soon);
+      });
       const next = await start(() => async (delivery) => {
         seen.push(`${delivery.queue} ${nOf(delivery)} ${delivery.attempt}`);
       });
       await spread([stuck, next], [4, 4]);
       await vi.waitFor(() => {
         expect(seen.toSorted()).toEqual([...next.active].sort().flatMap((queue) => [`${queue} 1 1`, `${queue} 2 1`]));
-      }, soon);
+      });
     });
 
     it('moves the queues of a killed process within ten seconds, and their messages in flight', async () => {
       const held = queues.slice(0, 4);
       const victim = await hold(held);
-      await vi.waitFor(() => expect(victim.active().toSorted()).toEqual(held), soon);
+      await vi.waitFor(() => expect(victim.active().toSorted()).toEqual(held));
       const seen: string[] = [];
       const next = await start(() => async (delivery) => {
         seen.push(`${delivery.queue} ${nOf(delivery)} ${delivery.attempt}`);
       });
       // Queues that both want are shared evenly.
-      await vi.waitFor(() => expect([next.active.size, victim.active().length]).toEqual([6, 2]), soon);
+      await vi.waitFor(() => expect([next.active.size, victim.active().length]).toEqual([6, 2]));
       const victims = victim.active().toSorted();
       for (const queue of victims) await next.bus.send({ queue, messages: [todo(1), todo(2)] });
-      await vi.waitFor(() => expect(victim.taken().toSorted()).toEqual(victims), soon);
+      await vi.waitFor(() => expect(victim.taken().toSorted()).toEqual(victims));
       const killedAt = performance.now();
       victim.holder.kill('SIGKILL');
       await once(victim.holder, 'exit');
       await spread([next], [8]);
       await vi.waitFor(() => {
         expect(seen.toSorted()).toEqual(victims.flatMap((queue) => [`${queue} 1 2`, `${queue} 2 1`]));
-      }, soon);
+      });
       expect(performance.now() - killedAt).toBeLessThan(takeOverMs);
     });
 
     it('spreads and moves names without a queue in the same way, and creates no queue for them', async () => {
       const names = numbers(0, 6).map((n) => `name:${n}`);
       const victim = await hold(names);
-      await vi.waitFor(() => expect(victim.active().toSorted()).toEqual(names), soon);
+      await vi.waitFor(() => expect(victim.active().toSorted()).toEqual(names));
       const bus = await open();
       const held = new Set<string>();
       const holds = await Promise.all(
         names.map((each) => bus.hold(each, (on) => void (on ? held.add(each) : held.delete(each)))),
       );
-      await vi.waitFor(() => expect([held.size, victim.active().length]).toEqual([3, 3]), soon);
+      await vi.waitFor(() => expect([held.size, victim.active().length]).toEqual([3, 3]));
       expect([...held, ...victim.active()].toSorted()).toEqual(names);
       victim.holder.kill('SIGKILL');
-      await vi.waitFor(() => expect([...held].toSorted()).toEqual(names), soon);
+      await vi.waitFor(() => expect([...held].toSorted()).toEqual(names));
       const next = await hold(names);
-      await vi.waitFor(() => expect([held.size, next.active().length]).toEqual([3, 3]), soon);
+      await vi.waitFor(() => expect([held.size, next.active().length]).toEqual([3, 3]));
       await Promise.all(holds.map((each) => each.stop()));
-      await vi.waitFor(() => expect([[...held], next.active().toSorted()]).toEqual([[], names]), soon);
+      await vi.waitFor(() => expect([[...held], next.active().toSorted()]).toEqual([[], names]));
       expect(await bus.queues.list()).toEqual([]);
     });
 
     it('replaces a process that hangs, and includes it again when it continues', async () => {
       const victim = await hold(queues);
-      await vi.waitFor(() => expect(victim.active().toSorted()).toEqual(queues), soon);
+      await vi.waitFor(() => expect(victim.active().toSorted()).toEqual(queues));
       const next = await start(() => () => Promise.resolve());
-      await vi.waitFor(() => expect([next.active.size, victim.active().length]).toEqual([4, 4]), soon);
+      await vi.waitFor(() => expect([next.active.size, victim.active().length]).toEqual([4, 4]));
       victim.holder.kill('SIGSTOP');
       await spread([next], [8]);
       victim.holder.kill('SIGCONT');
@@ -216,7 +215,7 @@ export function activeConformance(name: string, harness: BusHarness): void {
       await vi.waitFor(() => {
         expect([next.active.size, victim.active().length]).toEqual([4, 4]);
         expect(victim.active().filter((queue) => next.active.has(queue))).toEqual([]);
-      }, soon);
+      });
     });
 
     it.each([3_000, 6_000])(
@@ -236,15 +235,12 @@ export function activeConformance(name: string, harness: BusHarness): void {
         for (let n = 0; n < 3; n += 1) {
           const from = await versions();
           for (const queue of queues) void one.bus.send({ queue, messages: [todo(n)] });
-          await vi.waitFor(
-            async () => {
-              const now = await versions();
-              expect(now.size).toBe(2);
-              for (const [id, version] of now) expect(version).toBeGreaterThan(from.get(id) ?? 0);
-              expect(seen.filter((each) => each.endsWith(` ${n}`)).toSorted()).toEqual(queues.map((q) => `${q} ${n}`));
-            },
-            { timeout: 60_000, interval: 20 },
-          );
+          await vi.waitFor(async () => {
+            const now = await versions();
+            expect(now.size).toBe(2);
+            for (const [id, version] of now) expect(version).toBeGreaterThan(from.get(id) ?? 0);
+            expect(seen.filter((each) => each.endsWith(` ${n}`)).toSorted()).toEqual(queues.map((q) => `${q} ${n}`));
+          });
         }
         expect([one, two].map((each) => each.changes())).toEqual(before);
         for (const each of [one, two]) each.store.lateMs = 0;
@@ -262,16 +258,13 @@ export function activeConformance(name: string, harness: BusHarness): void {
           onActive: (on) => void (on && active.push(who)),
         });
       }
-      await vi.waitFor(() => expect(active.toSorted()).toEqual(['one', 'two']), soon);
+      await vi.waitFor(() => expect(active.toSorted()).toEqual(['one', 'two']));
       for (let n = 0; n < 500; n += 50) await one.send({ queue: 'test.q', messages: numbers(n, n + 50).map(todo) });
-      await vi.waitFor(() => expect(seen.size).toBe(500), soon);
+      await vi.waitFor(() => expect(seen.size).toBe(500));
       await two.close();
       await one.send({ queue: 'test.q', messages: numbers(500, 600).map(todo) });
-      await vi.waitFor(() => expect(seen.size).toBe(600), soon);
-      await vi.waitFor(
-        async () => expect(await one.queues.measure('test.q')).toMatchObject({ depth: 0, inFlight: 0 }),
-        soon,
-      );
+      await vi.waitFor(() => expect(seen.size).toBe(600));
+      await vi.waitFor(async () => expect(await one.queues.measure('test.q')).toMatchObject({ depth: 0, inFlight: 0 }));
       expect(await one.deadLetters.list({ limit: 1 })).toEqual([]);
     });
 
@@ -282,14 +275,14 @@ export function activeConformance(name: string, harness: BusHarness): void {
         singleActive: true,
         onActive: (on) => void active.push(on),
       });
-      await vi.waitFor(() => expect(active).toEqual([true]), soon);
+      await vi.waitFor(() => expect(active).toEqual([true]));
       const store = await openStore({ url: place.storeUrl });
       const owners = await store.collection<{ id: string; version: number; owner: string }>({
         name: 'bus_owners',
         indexes: [],
       });
       await owners.bulk([{ kind: 'put', document: { id: 'test.q', owner: 'absent' } }]);
-      await vi.waitFor(() => expect(active).toEqual([true, false, true]), soon);
+      await vi.waitFor(() => expect(active).toEqual([true, false, true]));
       await store.close();
     });
 
@@ -302,11 +295,11 @@ export function activeConformance(name: string, harness: BusHarness): void {
       const first = await one.subscribe(['test.#'], record, { group: 'test' });
       await two.subscribe(['test.#'], record, { group: 'test' });
       for (const n of numbers(0, 20)) await publish(n);
-      await vi.waitFor(() => expect(seen).toHaveLength(20), soon);
+      await vi.waitFor(() => expect(seen).toHaveLength(20));
       const stopped = first.stop();
       for (const n of numbers(20, 40)) await publish(n);
       await stopped;
-      await vi.waitFor(() => expect(seen).toEqual(numbers(0, 40)), soon);
+      await vi.waitFor(() => expect(seen).toEqual(numbers(0, 40)));
     });
   });
 }

@@ -8,7 +8,6 @@ import { happened, mintTestMessage, silent, work } from './messages.ts';
 import type { BusHarness } from './harness.ts';
 
 const q = 'test.q';
-const soon = { timeout: 60_000, interval: 5 };
 const keepMs = 3_600_000;
 const large = 'x'.repeat(300_000);
 
@@ -59,7 +58,7 @@ export function claimCheckConformance(name: string, harness: BusHarness): void {
     };
     const isThere = async (blob: string): Promise<boolean> => (await store.blobs.get(blob)) !== undefined;
     const noted = (fits: (record: ClaimCheckDocument) => boolean): Promise<void> =>
-      vi.waitFor(async () => expect((await records()).filter(fits)).toHaveLength(1), soon);
+      vi.waitFor(async () => expect((await records()).filter(fits)).toHaveLength(1));
     const seenBy = async (options: ConsumeOptions = {}) => {
       const seen: string[] = [];
       await bus.consume(q, async ({ message }) => void seen.push((message.data as { text: string }).text), options);
@@ -69,7 +68,7 @@ export function claimCheckConformance(name: string, harness: BusHarness): void {
     it('K2: the data of a message is removed a while after it was handled', async () => {
       const seen = await seenBy();
       await send();
-      await vi.waitFor(() => expect(seen).toEqual([large]), soon);
+      await vi.waitFor(() => expect(seen).toEqual([large]));
       const blob = await blobOf();
       await noted(({ done_at: at }) => at !== null);
       expect(await sweepAfter(0.5)).toBe(0);
@@ -85,7 +84,7 @@ export function claimCheckConformance(name: string, harness: BusHarness): void {
       for (const more of [25, 100, 1000]) expect(await sweepAfter(more)).toBe(0);
       expect(await isThere(blob)).toBe(true);
       const seen = await seenBy();
-      await vi.waitFor(() => expect(seen).toEqual([large]), soon);
+      await vi.waitFor(() => expect(seen).toEqual([large]));
     });
 
     it('K1: the data of a message whose sender died before the broker had it is removed', async () => {
@@ -105,7 +104,7 @@ export function claimCheckConformance(name: string, harness: BusHarness): void {
       await send();
       const blob = await blobOf();
       expect(await bus.queues.purge(q)).toBe(1);
-      await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ depth: 0 }), soon);
+      await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ depth: 0 }));
       expect(await sweepAfter(12)).toBe(0);
       expect(await sweepAfter(13)).toBe(0);
       expect(await isThere(blob)).toBe(true);
@@ -130,18 +129,18 @@ export function claimCheckConformance(name: string, harness: BusHarness): void {
           const letters = await bus.deadLetters.list({ limit: 5 });
           expect(letters).toHaveLength(1);
           return letters;
-        }, soon);
+        });
         return letter?.id ?? '';
       };
       const first = await died();
       const blob = await blobOf();
       expect([await sweepAfter(30), await sweepAfter(1000), await isThere(blob)]).toEqual([0, 0, true]);
       expect(await bus.deadLetters.replay(first)).toBe(true);
-      await vi.waitFor(async () => expect(await died()).not.toBe(first), soon);
+      await vi.waitFor(async () => expect(await died()).not.toBe(first));
       expect([await sweepAfter(30), await isThere(blob)]).toEqual([0, true]);
       healthy = true;
       expect(await bus.deadLetters.replay(await died())).toBe(true);
-      await vi.waitFor(() => expect(seen).toEqual([large]), soon);
+      await vi.waitFor(() => expect(seen).toEqual([large]));
       await noted(({ done_at: at }) => at !== null);
       expect([await sweepAfter(2), await isThere(blob)]).toEqual([1, false]);
 
@@ -170,12 +169,12 @@ export function claimCheckConformance(name: string, harness: BusHarness): void {
       const other = await bus.subscribe(['another.#'], async () => undefined, { group: 'another' });
       await other.stop();
       await bus.publish([mintTestMessage(happened, { data: { n: 1, text: large }, subject: 's' })]);
-      await vi.waitFor(() => expect(seen).toEqual(['early 1']), soon);
+      await vi.waitFor(() => expect(seen).toEqual(['early 1']));
       const blob = await blobOf();
       await noted(({ done_by: by }) => by.includes('early'));
       expect([await sweepAfter(30), await sweepAfter(100), await isThere(blob)]).toEqual([0, 0, true]);
       await listen('late');
-      await vi.waitFor(() => expect(seen).toEqual(['early 1', 'late 1']), soon);
+      await vi.waitFor(() => expect(seen).toEqual(['early 1', 'late 1']));
       await noted(({ done_by: by }) => by.includes('late'));
       expect([await sweepAfter(2), await isThere(blob)]).toEqual([1, false]);
     });
@@ -187,12 +186,12 @@ export function claimCheckConformance(name: string, harness: BusHarness): void {
       const [one, two] = await records();
       expect(one?.blob).toBe(two?.blob);
       const seen = await seenBy();
-      await vi.waitFor(() => expect(seen).toEqual([large]), soon);
+      await vi.waitFor(() => expect(seen).toEqual([large]));
       await noted(({ done_at: at }) => at !== null);
       expect([await sweepAfter(2), await isThere(one?.blob ?? '')]).toEqual([0, true]);
       const taken: string[] = [];
       await bus.consume('other.q', async ({ message }) => void taken.push((message.data as { text: string }).text));
-      await vi.waitFor(() => expect(taken).toEqual([large]), soon);
+      await vi.waitFor(() => expect(taken).toEqual([large]));
       await noted(({ done_at: at }) => at !== null);
       expect([await sweepAfter(2), await isThere(one?.blob ?? '')]).toEqual([1, false]);
     });

@@ -11,7 +11,6 @@ import { answer, routeMessages } from '../consume/route.ts';
 import type { OpenedBus, BusHarness } from './harness.ts';
 
 const q = 'test.q';
-const soon = { timeout: 60_000, interval: 5 };
 const prompt: ConsumeOptions = { backoff: () => 5 };
 
 /** Registers the tests of B1 to B7 for an adapter. */
@@ -49,13 +48,13 @@ export function busConformance(name: string, harness: BusHarness): void {
       return { seen, record: async (delivery: Delivery) => void seen.push(nOf(delivery)) };
     };
     const empty = (queue = q): Promise<void> =>
-      vi.waitFor(async () => expect(await bus.queues.measure(queue)).toMatchObject({ depth: 0, inFlight: 0 }), soon);
+      vi.waitFor(async () => expect(await bus.queues.measure(queue)).toMatchObject({ depth: 0, inFlight: 0 }));
     const theDead = (): Promise<Awaited<ReturnType<Bus['deadLetters']['list']>>> =>
       vi.waitFor(async () => {
         const letters = await bus.deadLetters.list({ limit: 10 });
         expect(letters).not.toHaveLength(0);
         return letters;
-      }, soon);
+      });
     const killOne = async (kind: 'queue' | 'group', maxAttempts: number): Promise<void> => {
       await bus.close();
       const victim = spawn(
@@ -74,7 +73,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       await reopen();
       const { seen, record } = recorder();
       await bus.consume(q, record);
-      await vi.waitFor(() => expect(seen).toEqual([1, 2, 3]), soon);
+      await vi.waitFor(() => expect(seen).toEqual([1, 2, 3]));
       await empty();
     });
 
@@ -140,7 +139,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       asked.catch(() => undefined);
       sent.push(bus.send({ queue: q, messages: [todo(4), todo(5, large), todo(6)] }), send(...numbers(7, 400)));
       await Promise.all(sent);
-      await vi.waitFor(() => expect(started).toEqual(numbers(0, 400)), soon);
+      await vi.waitFor(() => expect(started).toEqual(numbers(0, 400)));
     });
 
     it('B3: at most `concurrency` handlers are in flight', async () => {
@@ -178,7 +177,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       await empty();
       expect(one.seen).toEqual(numbers(0, 100));
       expect(two.seen).toEqual(numbers(100, 120));
-      await vi.waitFor(() => expect(active).toEqual(['one true', 'one false', 'two true']), soon);
+      await vi.waitFor(() => expect(active).toEqual(['one true', 'one false', 'two true']));
     });
 
     it('B3: several active consumers share the messages', async () => {
@@ -215,7 +214,7 @@ export function busConformance(name: string, harness: BusHarness): void {
         replyto: 'asker',
       });
       await bus.send({ queue: q, messages: [large] });
-      await vi.waitFor(() => expect(notified).toHaveLength(1), soon);
+      await vi.waitFor(() => expect(notified).toHaveLength(1));
       const [letter] = await theDead();
       const failure = {
         code: 'Defect',
@@ -258,8 +257,8 @@ export function busConformance(name: string, harness: BusHarness): void {
       };
       await bus.consume(q, failing, { maxAttempts: 3, backoff: () => 400 });
       await send(1);
-      await vi.waitFor(() => expect(attempts).toEqual([1]), soon);
-      await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ depth: 1, inFlight: 0 }), soon);
+      await vi.waitFor(() => expect(attempts).toEqual([1]));
+      await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ depth: 1, inFlight: 0 }));
       await reopen();
       await bus.consume(q, failing, { maxAttempts: 3, backoff: () => 5 });
       const [letter] = await theDead();
@@ -281,7 +280,7 @@ export function busConformance(name: string, harness: BusHarness): void {
         const [letter] = await theDead();
         expect(letter).toMatchObject({ queue: q, failure: { code: 'Defect' } });
         expect(letter?.history.length).toBeGreaterThanOrEqual(3);
-        await vi.waitFor(() => expect(seen).toEqual([2]), soon);
+        await vi.waitFor(() => expect(seen).toEqual([2]));
       },
     );
 
@@ -336,7 +335,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       healthy = true;
       expect(await bus.deadLetters.replay(page[0]?.id ?? '')).toBe(true);
       expect(await bus.deadLetters.replay(page[0]?.id ?? '')).toBe(false);
-      await vi.waitFor(() => expect(attempts).toEqual([1]), soon);
+      await vi.waitFor(() => expect(attempts).toEqual([1]));
       expect(await bus.deadLetters.purge({ id: page[1]?.id ?? '' })).toBe(1);
       expect(await bus.deadLetters.purge({ queue: 'another' })).toBe(0);
       expect(await bus.deadLetters.purge({ queue: q })).toBe(3);
@@ -347,7 +346,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       const consumer = await bus.consume(q, record);
       await opened.sendRaw(q, Buffer.from(JSON.stringify({ ...todo(0), data: { n: 'text' } })));
       await opened.sendRaw(q, Buffer.from('no message'));
-      await vi.waitFor(async () => expect(await bus.deadLetters.list({ limit: 10 })).toHaveLength(2), soon);
+      await vi.waitFor(async () => expect(await bus.deadLetters.list({ limit: 10 })).toHaveLength(2));
       const letters = await bus.deadLetters.list({ limit: 10 });
       const idOf = (part: string): string => letters.find(({ bytes }) => bytes.includes(part))?.id ?? '';
       const wrong = idOf('"text"');
@@ -358,7 +357,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       await expect(bus.deadLetters.replay(idOf('no message'), { n: 1 })).rejects.toThrow('it is no message of Anneal');
       expect(await bus.deadLetters.list({ limit: 10 })).toHaveLength(2);
       expect(await bus.deadLetters.replay(wrong, { n: 7 })).toBe(true);
-      await vi.waitFor(() => expect(seen).toEqual([7]), soon);
+      await vi.waitFor(() => expect(seen).toEqual([7]));
       expect(await bus.deadLetters.show(wrong)).toBeUndefined();
       await consumer.stop();
     });
@@ -375,7 +374,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       }
       await opened.sendRaw(q, Uint8Array.of(0xff, 0xfe, 0x00));
       await send(1);
-      await vi.waitFor(() => expect(seen).toEqual([1]), soon);
+      await vi.waitFor(() => expect(seen).toEqual([1]));
       await empty();
       const letters = await bus.deadLetters.list({ limit: 10 });
       expect(letters.map(({ failure }) => failure.code)).toEqual(Array(6).fill('InvalidMessage'));
@@ -405,7 +404,7 @@ export function busConformance(name: string, harness: BusHarness): void {
         { group: 'test', backoff: () => 30 },
       );
       for (const n of numbers(0, 10)) for (const subject of ['a', 'b', 'c']) await publish(n, subject);
-      await vi.waitFor(() => expect(seen).toHaveLength(30), soon);
+      await vi.waitFor(() => expect(seen).toHaveLength(30));
       for (const subject of ['a', 'b', 'c']) {
         expect(seen.filter((each) => each.startsWith(subject))).toEqual(numbers(0, 10).map((n) => `${subject}${n}`));
       }
@@ -424,12 +423,12 @@ export function busConformance(name: string, harness: BusHarness): void {
         for (const n of numbers(from, to)) for (const subject of ['a', 'b']) await publish(n, subject);
       };
       await publishAll(0, 20);
-      await vi.waitFor(() => expect(seen.length).toBeGreaterThan(10), soon);
+      await vi.waitFor(() => expect(seen.length).toBeGreaterThan(10));
       await consumer.stop();
       await publishAll(20, 30);
       await reopen();
       await bus.subscribe(['test.#'], handle, options);
-      await vi.waitFor(() => expect(seen).toHaveLength(60), soon);
+      await vi.waitFor(() => expect(seen).toHaveLength(60));
       for (const subject of ['a', 'b']) {
         expect(seen.filter((each) => each.startsWith(subject))).toEqual(numbers(0, 30).map((n) => `${subject}${n}`));
       }
@@ -453,7 +452,6 @@ export function busConformance(name: string, harness: BusHarness): void {
         while (seen.length < 400) {
           const before = seen.length;
           await vi.waitFor(() => expect(seen.length).toBeGreaterThan(Math.min(before + 20, 399)), {
-            ...soon,
             interval: 1,
           });
           await consumer.stop();
@@ -471,13 +469,13 @@ export function busConformance(name: string, harness: BusHarness): void {
       await publish(0, 's');
       const consumer = await bus.subscribe(['test.#'], record, { group: 'test' });
       await publish(1, 's');
-      await vi.waitFor(() => expect(seen).toEqual([1]), soon);
+      await vi.waitFor(() => expect(seen).toEqual([1]));
       await consumer.stop();
       for (const n of numbers(2, 300)) await publish(n, 's');
       await reopen();
       await publish(300, 's');
       await bus.subscribe(['test.#'], record, { group: 'test' });
-      await vi.waitFor(() => expect(seen).toEqual(numbers(1, 301)), soon);
+      await vi.waitFor(() => expect(seen).toEqual(numbers(1, 301)));
     });
 
     it('B6: an event whose handler was killed is delivered first again, in order', async () => {
@@ -489,7 +487,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       await bus.subscribe(['test.#'], async (delivery) => void seen.push([nOf(delivery), delivery.attempt]), {
         group: 'test',
       });
-      await vi.waitFor(() => expect(seen).toHaveLength(5), soon);
+      await vi.waitFor(() => expect(seen).toHaveLength(5));
       expect(seen).toEqual([
         [0, 2],
         [1, 1],
@@ -508,9 +506,9 @@ export function busConformance(name: string, harness: BusHarness): void {
       await bus.subscribe(['test.*', 'none.#'], some.record);
       for (const n of numbers(0, 20)) await publish(n, `s${n}`);
       await bus.publish([mintTestMessage(otherFailed, { data: { n: 99 } })]);
-      await vi.waitFor(() => expect(all.seen).toHaveLength(21), soon);
-      await vi.waitFor(() => expect([...one.seen, ...two.seen].sort((a, b) => a - b)).toEqual(numbers(0, 20)), soon);
-      await vi.waitFor(() => expect(other.seen).toEqual([99]), soon);
+      await vi.waitFor(() => expect(all.seen).toHaveLength(21));
+      await vi.waitFor(() => expect([...one.seen, ...two.seen].sort((a, b) => a - b)).toEqual(numbers(0, 20)));
+      await vi.waitFor(() => expect(other.seen).toEqual([99]));
       expect(some.seen).toEqual([]);
     });
 
@@ -573,14 +571,13 @@ export function busConformance(name: string, harness: BusHarness): void {
         { concurrency: 2 },
       );
       await send(1, 2, 3);
-      await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ inFlight: 2 }), soon);
+      await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ inFlight: 2 }));
       const stopped = consumer.stop();
       gate.resolve();
       await stopped;
       expect(seen).toEqual([1, 2]);
-      await vi.waitFor(
-        async () => expect(await bus.queues.measure(q)).toMatchObject({ depth: 1, inFlight: 0, consumers: 0 }),
-        soon,
+      await vi.waitFor(async () =>
+        expect(await bus.queues.measure(q)).toMatchObject({ depth: 1, inFlight: 0, consumers: 0 }),
       );
     });
 
@@ -591,7 +588,7 @@ export function busConformance(name: string, harness: BusHarness): void {
         return new Promise(() => undefined);
       });
       await send(1, 2);
-      await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ inFlight: 2 }), soon);
+      await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ inFlight: 2 }));
       await consumer.stop({ deadlineMs: 10 });
       await aborted.promise;
       const seen: [number, number][] = [];
@@ -649,7 +646,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       );
       await send(0, 1, 2, 3);
       await begun.promise;
-      await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ depth: 3, inFlight: 1 }), soon);
+      await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ depth: 3, inFlight: 1 }));
       expect(await bus.queues.purge(q)).toBe(3);
       gate.resolve();
       await send(4);
@@ -662,7 +659,7 @@ export function busConformance(name: string, harness: BusHarness): void {
       const { seen, record } = recorder();
       await bus.consume(q, record, { concurrency: 64 });
       for (let n = 12_000; n < 14_000; n += 100) await send(...numbers(n, n + 100));
-      await vi.waitFor(() => expect(seen).toHaveLength(14_000), soon);
+      await vi.waitFor(() => expect(seen).toHaveLength(14_000));
       expect(seen).toEqual(numbers(0, 14_000));
     });
 

@@ -15,7 +15,6 @@ export interface BrokerOfOurs {
 }
 
 const q = 'test.q';
-const soon = { timeout: 60_000, interval: 10 };
 /** A broker starts slowly on a busy machine. */
 const limit = { timeout: 600_000 };
 const numbers = (n: number): number[] => Array.from({ length: n }, (_, index) => index);
@@ -62,7 +61,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       }
     };
     const empty = (queue: string): Promise<void> =>
-      vi.waitFor(async () => expect(await bus.queues.measure(queue)).toMatchObject({ depth: 0, inFlight: 0 }), soon);
+      vi.waitFor(async () => expect(await bus.queues.measure(queue)).toMatchObject({ depth: 0, inFlight: 0 }));
 
     it('reports the gap to a listener without a group, and gives it every later event', limit, async () => {
       const heard: number[] = [];
@@ -70,12 +69,12 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       const record = async (delivery: Delivery): Promise<void> => void heard.push(nOf(delivery));
       await bus.subscribe([happened.type], record, { onGap: () => (gaps += 1) });
       await publish(1);
-      await vi.waitFor(() => expect(heard).toEqual([1]), soon);
+      await vi.waitFor(() => expect(heard).toEqual([1]));
       expect(gaps).toBe(0);
       await restart();
-      await vi.waitFor(() => expect(gaps).toBe(1), soon);
+      await vi.waitFor(() => expect(gaps).toBe(1));
       await insist(() => publish(2));
-      await vi.waitFor(() => expect(heard).toContain(2), soon);
+      await vi.waitFor(() => expect(heard).toContain(2));
     });
 
     it(
@@ -89,7 +88,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
           await bus.consume(`test.new.${n}`, async (delivery) => void seen.push(nOf(delivery)));
           await insist(() => send(`test.new.${n}`, n + 10));
         }
-        await vi.waitFor(() => expect(new Set(seen)).toEqual(new Set([0, 1, 2, 10, 11, 12])), soon);
+        await vi.waitFor(() => expect(new Set(seen)).toEqual(new Set([0, 1, 2, 10, 11, 12])));
       },
     );
 
@@ -103,12 +102,12 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       const sending = (async () => {
         for (let n = 0; n < 3000; n += 25) await insist(() => send(q, ...numbers(25).map((each) => n + each)));
       })();
-      await vi.waitFor(() => expect(seen.size).toBeGreaterThan(300), soon);
+      await vi.waitFor(() => expect(seen.size).toBeGreaterThan(300));
       await restart();
-      await vi.waitFor(() => expect(seen.size).toBeGreaterThan(1500), soon);
+      await vi.waitFor(() => expect(seen.size).toBeGreaterThan(1500));
       await restart();
       await sending;
-      await vi.waitFor(() => expect(seen.size).toBe(3000), soon);
+      await vi.waitFor(() => expect(seen.size).toBe(3000));
       await empty(q);
       expect(await taker.deadLetters.list({ limit: 1 })).toEqual([]);
     });
@@ -132,18 +131,18 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
           await insist(() => publish(n));
         }
       })();
-      await vi.waitFor(() => expect(group.length).toBeGreaterThan(20), soon);
+      await vi.waitFor(() => expect(group.length).toBeGreaterThan(20));
       await restart();
       const before = n;
-      await vi.waitFor(() => expect(n).toBeGreaterThan(before + 50), soon);
+      await vi.waitFor(() => expect(n).toBeGreaterThan(before + 50));
       // A listener without a group gets only the events that happen while it listens, and returns when it can.
-      await vi.waitFor(() => expect(listener.at(-1)).toBeGreaterThan(before), soon);
+      await vi.waitFor(() => expect(listener.at(-1)).toBeGreaterThan(before));
       stop.abort();
       await sending;
       await vi.waitFor(() => {
         for (const seen of [single, group]) expect(new Set(seen)).toEqual(new Set(numbers(n)));
-      }, soon);
-      await vi.waitFor(() => expect(listener.at(-1)).toBe(n - 1), soon);
+      });
+      await vi.waitFor(() => expect(listener.at(-1)).toBe(n - 1));
       expect(active.at(-1)).toBe(true);
       // Within one subject, a repetition starts where delivery broke off.
       for (const [index, each] of group.entries()) expect(each).toBeLessThanOrEqual((group[index - 1] ?? -1) + 1);
@@ -161,11 +160,11 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       };
       await bus.consume(q, failing, { concurrency: 64, backoff: (attempt) => attempt * 150 });
       await send(q, ...numbers(300));
-      await vi.waitFor(() => expect([...attempts.values()].some((each) => each.length > 1)).toBe(true), soon);
+      await vi.waitFor(() => expect([...attempts.values()].some((each) => each.length > 1)).toBe(true));
       await restart();
       await vi.waitFor(() => {
         expect([...attempts.values()].filter((each) => (each.at(-1) ?? 0) >= 4)).toHaveLength(300);
-      }, soon);
+      });
       await empty(q);
     });
 
@@ -177,17 +176,16 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       };
       await bus.consume('test.failing', failing, { maxAttempts: 3, backoff: () => 700 });
       await send('test.failing', 1);
-      await vi.waitFor(() => expect(attempts).toEqual([1]), soon);
-      await vi.waitFor(
-        async () => expect(await bus.queues.measure('test.failing')).toMatchObject({ depth: 1, inFlight: 0 }),
-        soon,
+      await vi.waitFor(() => expect(attempts).toEqual([1]));
+      await vi.waitFor(async () =>
+        expect(await bus.queues.measure('test.failing')).toMatchObject({ depth: 1, inFlight: 0 }),
       );
       await restart();
-      await vi.waitFor(async () => expect(await bus.deadLetters.list({ limit: 5 })).toHaveLength(1), soon);
+      await vi.waitFor(async () => expect(await bus.deadLetters.list({ limit: 5 })).toHaveLength(1));
       // The broker repeats a delivery whose acknowledgement it had not written yet.
       expect(new Set(attempts)).toEqual(new Set([1, 2, 3]));
       await restart();
-      await vi.waitFor(() => bus.check(), soon);
+      await vi.waitFor(() => bus.check());
       expect(await bus.deadLetters.list({ limit: 5 })).toMatchObject([
         { queue: 'test.failing', attempts: 3, history: [{}, {}, {}] },
       ]);
@@ -204,13 +202,13 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       await bus.consume(q, handler, { maxAttempts: 2 });
       for (const lives of [1, 2]) {
         if (lives === 1) await send(q, 1);
-        await vi.waitFor(() => expect(begun).toHaveLength(lives), soon);
+        await vi.waitFor(() => expect(begun).toHaveLength(lives));
         await broker.kill();
         // When a broker is away for long, the open offers are lost.
-        await vi.waitFor(() => expect(begun.at(-1)?.aborted).toBe(true), soon);
+        await vi.waitFor(() => expect(begun.at(-1)?.aborted).toBe(true));
         await broker.start();
       }
-      await vi.waitFor(() => expect(begun).toHaveLength(3), soon);
+      await vi.waitFor(() => expect(begun).toHaveLength(3));
       await empty(q);
       expect(attempts).toEqual([1, 1, 1]);
       expect(await bus.deadLetters.list({ limit: 1 })).toEqual([]);
@@ -245,7 +243,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       };
       expect(await ask(1).answered).toEqual({ sum: 3 });
       const underWay = ask(0);
-      await vi.waitFor(() => expect(handled).toContain(underWay.id), soon);
+      await vi.waitFor(() => expect(handled).toContain(underWay.id));
       await broker.kill();
       const killed = performance.now();
       await expect(underWay.answered).rejects.toMatchObject(away);
@@ -256,7 +254,7 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       // Far less than the time of the questions.
       expect(performance.now() - killed).toBeLessThan(60_000);
       await broker.start();
-      await vi.waitFor(async () => expect(await ask(1).answered).toEqual({ sum: 3 }), soon);
+      await vi.waitFor(async () => expect(await ask(1).answered).toEqual({ sum: 3 }));
       expect(handled).not.toContain(refused.id);
     });
 
@@ -264,14 +262,14 @@ export function busRestartConformance(name: string, harness: BusHarness, broker:
       await bus.check();
       await broker.kill();
       const message = expect.stringContaining(new URL(place.url).host);
-      await vi.waitFor(() => expect(bus.check()).rejects.toMatchObject({ code: 'Unavailable', message }), soon);
+      await vi.waitFor(() => expect(bus.check()).rejects.toMatchObject({ code: 'Unavailable', message }));
       const sent = send(q, 1);
       sent.catch(() => undefined);
       await broker.start();
-      await vi.waitFor(() => bus.check(), soon);
+      await vi.waitFor(() => bus.check());
       await insist(() => sent.catch(() => send(q, 1)));
       // A server of NATS that has just started counts a message after it has confirmed it.
-      await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ depth: 1 }), soon);
+      await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ depth: 1 }));
     });
   });
 }

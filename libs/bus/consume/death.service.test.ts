@@ -84,7 +84,7 @@ it('the requester is notified for every type of request, whether its handler fai
     const rest = { specversion: '1.0', source: 'test', time, correlationid: 'c', replyto: 'asker', subject: 'thing' };
     await sendRaw('work', { ...rest, id: type, type, data: {} });
   }
-  await vi.waitFor(() => expect(notified).toHaveLength(requests.length), { timeout: 60_000, interval: 20 });
+  await vi.waitFor(() => expect(notified).toHaveLength(requests.length));
   const letters = await bus.deadLetters.list({ limit: 500 });
   const byRequest = new Map(letters.map(({ id, bytes }) => [(JSON.parse(bytes) as Envelope).type, id]));
   const named = notified.map(({ data }) => data as { dead_letter: string; request: { id: string; subject: string } });
@@ -107,7 +107,7 @@ it.each<[string, () => unknown]>([
   };
   await bus.consume('work', handler, { maxAttempts: 40, onDeath: async (death) => void deaths.push(death) });
   await sendRaw('work', one());
-  await vi.waitFor(() => expect(deaths).toHaveLength(1), { timeout: 60_000, interval: 20 });
+  await vi.waitFor(() => expect(deaths).toHaveLength(1));
   expect(attempts).toEqual([1]);
   expect(deaths[0]!.failure).toMatchObject({ code: 'Defect', details: { dead_letter: deaths[0]!.letter } });
 });
@@ -127,6 +127,6 @@ it.each<[string, Error, number]>([
   const onDeath = async (death: Death): Promise<void> => void deaths.push(death);
   await bus.consume('work', handler, { maxAttempts: 12, backoff: () => 0, onDeath });
   await sendRaw('work', one());
-  await vi.waitFor(() => expect(deaths).toHaveLength(1), { timeout: 60_000, interval: 20 });
+  await vi.waitFor(() => expect(deaths).toHaveLength(1));
   expect(attempts).toBe(most);
 });

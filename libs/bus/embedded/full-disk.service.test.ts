@@ -4,8 +4,6 @@ import { silent } from '../conformance/messages.ts';
 import { EmbeddedBroker } from './broker.ts';
 import { Database } from './database.ts';
 
-const soon = { timeout: 60_000, interval: 20 };
-
 /** E4, with the error of a full disk: SQLite may not add pages. */
 describe('the embedded broker on a full disk', () => {
   let database: Database;
@@ -43,7 +41,7 @@ describe('the embedded broker on a full disk', () => {
     await broker.subscribe({ patterns: ['#'], group: 'new' }, intake);
     await broker.send({ queue: 'new', packets: [packet('after')] });
     await broker.publish([packet('event')]);
-    await vi.waitFor(() => expect(offers.map(({ bytes }) => bytes)).toEqual(['event']), soon);
+    await vi.waitFor(() => expect(offers.map(({ bytes }) => bytes)).toEqual(['event']));
     expect(database.get('SELECT patterns FROM queues WHERE grouped = 1')).toMatchObject({ patterns: '["#"]' });
   });
 
@@ -51,13 +49,13 @@ describe('the embedded broker on a full disk', () => {
     const offers: BrokerOffer[] = [];
     await broker.consume('q', { concurrency: 2, offer: (offer) => void offers.push(offer) });
     await broker.send({ queue: 'q', packets: ['1', '2', '3', '4'].map(packet) });
-    await vi.waitFor(() => expect(offers).toHaveLength(2), soon);
+    await vi.waitFor(() => expect(offers).toHaveLength(2));
     fill();
     const settled = Promise.all(offers.map((offer) => offer.settle({ kind: 'done' })));
     await expect(broker.send({ queue: 'q', packets: [packet(large)] })).rejects.toMatchObject({ code: 'Unavailable' });
     free();
     await settled;
-    await vi.waitFor(() => expect(offers.map(({ bytes }) => bytes)).toEqual(['1', '2', '3', '4']), soon);
+    await vi.waitFor(() => expect(offers.map(({ bytes }) => bytes)).toEqual(['1', '2', '3', '4']));
     for (const offer of offers.slice(2)) await offer.settle({ kind: 'done' });
     expect(await broker.queues.measure('q')).toMatchObject({ depth: 0, inFlight: 0 });
   });

@@ -5,7 +5,7 @@ import type { Store } from '../port.ts';
 import { createTimers, type Timer, type TimerOptions, type Timers } from '../timers.ts';
 
 /** Only a failing test waits that long. */
-const soon = (check: () => unknown) => vi.waitFor(check, { timeout: 20_000 });
+const soon = (check: () => unknown) => vi.waitFor(check);
 
 /** The guarantees of timers on any store; the contract of each store runs it. */
 export function timersConformance(name: string, harness: StoreHarness): void {

@@ -6,7 +6,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { findNats } from '../../backends/nats.ts';
-import { BusesOn, onlyLetter, q, refusedMessages, soon } from '../strangers.ts';
+import { BusesOn, onlyLetter, q, refusedMessages } from '../strangers.ts';
 
 const found = await findNats();
 const server = 'missing' in found || !found.mayBeKilled ? undefined : found;
@@ -74,7 +74,7 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
     await link.jsm.consumers.update(stream, durable, { max_deliver: 2 });
     const handled: unknown[] = [];
     await (await open()).consume(q, async ({ message }) => void handled.push(message));
-    await vi.waitFor(() => expect(handled).toHaveLength(1), soon);
+    await vi.waitFor(() => expect(handled).toHaveLength(1));
     expect((await link.jsm.consumers.info(stream, durable)).config.max_deliver).toBe(config.max_deliver);
   });
 
@@ -113,8 +113,8 @@ describe.skipIf(server === undefined)('a bus on a NATS server of its own', () =>
       const letter = await onlyLetter(bus);
       expect(letter).toMatchObject({ queue: q, failure: { message: expect.stringContaining('not for me') as string } });
       expect(JSON.parse(letter?.bytes ?? '')).toEqual(request);
-      await vi.waitFor(() => expect(notices).toMatchObject([{ type: 'request.died', subject: 's' }]), soon);
-      await vi.waitFor(() => expect(handled).toHaveLength(2), soon);
+      await vi.waitFor(() => expect(notices).toMatchObject([{ type: 'request.died', subject: 's' }]));
+      await vi.waitFor(() => expect(handled).toHaveLength(2));
       expect(handled).toEqual(expect.arrayContaining([{ n: 1 }, { n: 3 }]));
     },
   );

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { findRabbitmq } from '../../backends/rabbitmq.ts';
-import { BusesOn, onlyLetter, q, refusedMessages, soon } from '../strangers.ts';
+import { BusesOn, onlyLetter, q, refusedMessages } from '../strangers.ts';
 
 const found = await findRabbitmq();
 const server = 'missing' in found || !found.mayBeKilled ? undefined : found;
@@ -54,7 +54,7 @@ describe.skipIf(server === undefined)('a bus on a RabbitMQ of its own', () => {
       const message = await channel.get(prefix + q);
       if (message === false) throw new Error('the queue is empty');
       channel.nack(message, false, false);
-    }, soon);
+    });
   /** As the version before the queue of rejected messages declared it, with the policy of an operator. */
   const oldQueueWithPolicy = async (): Promise<void> => {
     await channel.assertQueue(prefix + q, {
@@ -87,7 +87,7 @@ describe.skipIf(server === undefined)('a bus on a RabbitMQ of its own', () => {
     await expect(bus.request({ queue: q, call: sum, message, timeoutMs: 50 })).rejects.toMatchObject({
       code: 'TimedOut',
     });
-    await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ depth: 0 }), soon);
+    await vi.waitFor(async () => expect(await bus.queues.measure(q)).toMatchObject({ depth: 0 }));
     // The expired question left its queue before this message arrives.
     await bus.send({ queue: q, messages: [mintTestMessage(work, { data: { n: 1 } })] });
     await rejectOne();
@@ -114,6 +114,6 @@ describe.skipIf(server === undefined)('a bus on a RabbitMQ of its own', () => {
     await (await open()).send({ queue: q, messages: [mintTestMessage(work, { data: { n: 2 } })] });
     const handled: unknown[] = [];
     await bus.consume(q, async ({ message }) => void handled.push(message.data));
-    await vi.waitFor(() => expect(handled).toEqual([{ n: 1 }, { n: 2 }]), soon);
+    await vi.waitFor(() => expect(handled).toEqual([{ n: 1 }, { n: 2 }]));
   });
 });

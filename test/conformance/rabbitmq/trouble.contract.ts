@@ -10,7 +10,6 @@ import { rabbitmqForTests, type RabbitmqPlace } from '../rabbitmq-place.ts';
 const { missing, server, harness } = rabbitmqForTests;
 const { fresh, open } = harness;
 
-const soon = { timeout: 60_000, interval: 10 };
 const nOf = ({ message }: Delivery): number => (message.data as { n: number }).n;
 const numbers = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, n) => from + n);
 
@@ -58,10 +57,10 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
         queue: 'test.q',
         messages: numbers(0, 40).map((n) => mintTestMessage(work, { data: { n } })),
       });
-      await vi.waitFor(async () => expect(await bus.queues.measure('test.q')).toMatchObject({ inFlight: 16 }), soon);
+      await vi.waitFor(async () => expect(await bus.queues.measure('test.q')).toMatchObject({ inFlight: 16 }));
       expect(active).toEqual(['one true']);
       await bus.close();
-      await vi.waitFor(() => expect(seen).toEqual(numbers(0, 40)), soon);
+      await vi.waitFor(() => expect(seen).toEqual(numbers(0, 40)));
       expect(active).toEqual(['one true', 'one false', 'two true']);
     });
 
@@ -75,7 +74,7 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
           [1, 1],
           [2, 1],
         ]);
-      }, soon);
+      });
     });
 
     it('B6: a group receives no events of a pattern that it has dropped', async () => {
@@ -114,14 +113,14 @@ describe.skipIf(missing !== undefined)('RabbitMQ', () => {
           code: 'Unavailable',
           message: expect.stringContaining('accepts no messages') as string,
         });
-      }, soon);
+      });
       const seen: number[] = [];
       await bus.consume('test.q', async (delivery) => void seen.push(nOf(delivery)));
-      await vi.waitFor(() => expect(seen).toEqual([0]), soon);
+      await vi.waitFor(() => expect(seen).toEqual([0]));
       await server.control('set_vm_memory_high_watermark', '0.4');
       await waiting;
       await bus.check();
-      await vi.waitFor(() => expect(seen).toEqual([0, 1]), soon);
+      await vi.waitFor(() => expect(seen).toEqual([0, 1]));
     });
   });
 });
