@@ -1,11 +1,6 @@
 /** The firmware's network stack: fetches what to boot, exchanges the secret in its address, and reports. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  bootDocumentSchema,
-  bootSeedSchema,
-  type BootDocument,
-  type BootSeed,
-} from '@anneal/contracts/calls/provisioning.ts';
+import { bootDocumentSchema, bootSeedSchema, type BootDocument, type BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { jsonOrText } from '@anneal/contracts/plain-json.ts';
 import { z } from 'zod';
 

@@ -1,7 +1,7 @@
 /** The disk of a machine, and the programs that come first in the PATH of its scripts. */
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { bootSeedSchema, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import { bootSeedSchema, type BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { writeWhole } from './machine-state.ts';
 import { machineVariable } from './processes.ts';
 

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -9,7 +9,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootSeed } from '@anneal/contracts/calls/boot.ts';
 import type { Logger } from 'pino';
 import { addressOf, exchange, fetchDocument, fetchScript, report, type Fetched } from './boot-image.ts';
 import { readConsoleLines, writeConsoleLine, type LabConsoleLine } from './console-log.ts';

@@ -3,13 +3,9 @@ import type { Mistake } from '@anneal/contracts/errors.ts';
 import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import { json, jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
 import { scalingOutcomeSchema, type ScalingOutcome } from '@anneal/contracts/calls/scaling.ts';
-import {
-  plannedChangeSchema,
-  resourceAct,
-  type PlannedChange,
-  type ResourceAct,
-  type StackAct,
-} from '@anneal/contracts/calls/scheduling.ts';
+import { plannedChangeSchema, type PlannedChange } from '@anneal/contracts/calls/previews.ts';
+import { resourceAct, type ResourceAct } from '@anneal/contracts/calls/resources.ts';
+import { type StackAct } from '@anneal/contracts/calls/stacks.ts';
 import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
 import { locate } from './nested.ts';

@@ -1,16 +1,14 @@
 /** The event log, and the subscriptions to it. */
 import { envelopeSchema } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { attemptSchema, deliveryViewSchema, type DeliveryView } from '@anneal/contracts/calls/deliveries.ts';
 import {
-  attemptSchema,
-  deliveryViewSchema,
   eventGapSchema,
   subscriptionTest,
   subscriptionViewSchema,
-  type DeliveryView,
   type EventGap,
   type SubscriptionView,
-} from '@anneal/contracts/calls/notification.ts';
+} from '@anneal/contracts/calls/subscriptions.ts';
 import type { EventOf } from '@anneal/contracts/known-event.ts';
 import { z } from 'zod';
 import { inBatches } from './batches.ts';

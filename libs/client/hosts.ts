@@ -1,18 +1,20 @@
 /** Hosts and deployments. */
 import {
   deploymentViewSchema,
+  startedDeploymentSchema,
+  type DeploymentView,
+  type StartedDeployment,
+} from '@anneal/contracts/calls/deployments.ts';
+import {
   hostBrokerGrant,
   hostBrokerRevoke,
   hostViewSchema,
-  startedDeploymentSchema,
-  type DeploymentView,
   type HostBrokerAccess,
   type HostView,
-  type StartedDeployment,
-} from '@anneal/contracts/calls/configuration.ts';
+} from '@anneal/contracts/calls/hosts.ts';
 import type { PageRequest } from '@anneal/contracts/page.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { bootSeedSchema, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import { bootSeedSchema, type BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
 import { failureOf } from './failure.ts';

@@ -1,5 +1,5 @@
 /** Images that machines write to their disks. */
-import { imageList, imageSchema, type ImageView } from '@anneal/contracts/calls/provisioning.ts';
+import { imageList, imageSchema, type ImageView } from '@anneal/contracts/calls/images.ts';
 import type { GatewayConnection } from './connection.ts';
 import type { SendOver, WholeAnswer } from './reach.ts';
 import { read } from './read.ts';

@@ -1,4 +1,5 @@
-import type { DeploymentView, HostView } from '@anneal/contracts/calls/configuration.ts';
+import type { DeploymentView } from '@anneal/contracts/calls/deployments.ts';
+import type { HostView } from '@anneal/contracts/calls/hosts.ts';
 import { expect, it } from 'vitest';
 import { endedAfter, outcomeOfCommand } from './run-outcome.ts';
 

@@ -1,5 +1,6 @@
 /** The outcome of a command on many hosts: distinct answers, and the hosts without one. Pure. */
-import type { DeploymentView, HostView } from '@anneal/contracts/calls/configuration.ts';
+import type { DeploymentView } from '@anneal/contracts/calls/deployments.ts';
+import type { HostView } from '@anneal/contracts/calls/hosts.ts';
 
 /** Hosts that gave the same answer. */
 export interface AnswerGroup {

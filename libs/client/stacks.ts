@@ -2,7 +2,8 @@
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { mistakeSchema } from '@anneal/contracts/failure.ts';
 import { jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import type { FailurePolicy, StackRevision, stackRevisionShow } from '@anneal/contracts/calls/scheduling.ts';
+import type { FailurePolicy } from '@anneal/contracts/calls/stacks.ts';
+import type { StackRevision, stackRevisionShow } from '@anneal/contracts/calls/stack-history.ts';
 import type { PageRequest } from '@anneal/contracts/page.ts';
 import { z } from 'zod';
 import type { PageOf, ResourcePage } from './page.ts';
@@ -224,14 +225,14 @@ function revisionsOf(connection: GatewayConnection, find: Stacks['find']): Pick<
       const what = `list the revisions of ${stack}`;
       const { id } = await find({ stack });
       const path = `/stacks/${id}/revisions`;
-      const { stackRevisionList } = await import('@anneal/contracts/calls/scheduling.ts');
+      const { stackRevisionList } = await import('@anneal/contracts/calls/stack-history.ts');
       return read(stackRevisionList.answer, await connection.json({ service: 'api', path, what }), what).revisions;
     },
     async revision({ stack, revision }) {
       const what = `show the revision ${revision} of ${stack}`;
       const { id } = await find({ stack });
       const path = `/stacks/${id}/revisions/${encodeURIComponent(revision)}`;
-      const { stackRevisionShow } = await import('@anneal/contracts/calls/scheduling.ts');
+      const { stackRevisionShow } = await import('@anneal/contracts/calls/stack-history.ts');
       return read(stackRevisionShow.answer, await connection.json({ service: 'api', path, what }), what);
     },
   };

@@ -1,6 +1,7 @@
 /** Kinds of messages: one-way messages, calls (a question and its answer) and events. */
 import type { z } from 'zod';
 
+/** A kind of message or event. */
 export interface MessageDefinition<T = unknown> {
   readonly kind: 'message' | 'event';
   readonly type: string;
@@ -14,6 +15,7 @@ export interface EventDefinition<T, N extends string = string> extends MessageDe
   readonly type: N;
 }
 
+/** A kind of question, and of its answer. */
 export interface CallDefinition<Q = unknown, A = unknown> {
   readonly kind: 'call';
   readonly type: string;
@@ -25,6 +27,7 @@ export interface CallDefinition<Q = unknown, A = unknown> {
   readonly quotesSecrets?: boolean;
 }
 
+/** A kind of anything that travels on the bus. */
 export type Definition = MessageDefinition | CallDefinition;
 
 /** Defines a message to a queue. */

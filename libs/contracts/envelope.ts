@@ -4,6 +4,7 @@ import type { Definition } from './define.ts';
 import { failureSchema } from './failure.ts';
 import { json } from './json.ts';
 
+/** The envelope of every message: a CloudEvent in JSON. */
 export const envelopeSchema = z.object({
   specversion: z.literal('1.0'),
   id: z
@@ -41,6 +42,7 @@ export const envelopeSchema = z.object({
     .meta({ description: 'How long the sender of a question waits for the answer, in milliseconds.' }),
 });
 
+/** A message with its data. */
 export type Envelope<T = unknown> = Omit<z.infer<typeof envelopeSchema>, 'data'> & { data: T };
 
 const required = ['specversion', 'id', 'type', 'source', 'time', 'correlationid'] as const;
@@ -95,8 +97,10 @@ export const answerSchema = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(false), failure: failureSchema }),
 ]);
 export type Answer = z.infer<typeof answerSchema>;
+/** The type of the answer to a question. */
 export const answerType = (type: string): string => `${type}.answer`;
 
+/** The facts from which an envelope is made. */
 export interface MintParameters<T> {
   data: T;
   subject?: string | undefined;
@@ -109,6 +113,7 @@ export interface MintParameters<T> {
   traceparent?: string | undefined;
 }
 
+/** Makes envelopes, with ids, times and causes. */
 export type Mint = <T>(
   definition: { readonly type: Definition['type']; readonly data: z.ZodType<T> },
   parameters: MintParameters<T>,

@@ -11,6 +11,7 @@ import type { Failure, Mistake } from './failure.ts';
 
 export type { Failure, Mistake } from './failure.ts';
 
+/** The consequence of an error for the message that it ends. */
 export type ErrorKind = 'retry' | 'final' | 'pause' | 'defect';
 
 interface ErrorDefinition {
@@ -22,6 +23,7 @@ interface ErrorDefinition {
 
 const table = <T extends Record<string, ErrorDefinition>>(definitions: T): T => definitions;
 
+/** Each error code with its HTTP status, its kind and its remedy. */
 export const errorTable = table({
   InvalidTemplate: { status: 400, kind: 'final', remedy: 'Fix the listed errors and try again.' },
   InvalidRequest: { status: 400, kind: 'final', remedy: 'Fix the listed fields and try again.' },
@@ -125,6 +127,7 @@ export const errorTable = table({
   },
   Defect: { status: 500, kind: 'defect', remedy: 'Internal error (a bug in Anneal); see the stack trace in the log.' },
 });
+/** A code of the table. */
 export type ErrorCode = keyof typeof errorTable;
 
 /** The only error between services. Its code decides kind and HTTP status; it survives a queue with its details. */

@@ -23,9 +23,11 @@ export const eventScopeFields = {
   host: names('Events of this host and of the deployments on it: its name or id.'),
 } as const;
 
+/** The objects to which a listener can limit events. */
 export const eventScopeAttributes = ['stack', 'tag', 'group', 'host'] as const;
 export type EventScopeAttribute = (typeof eventScopeAttributes)[number];
 
+/** The objects of which a listener wants the events. */
 export type EventScope = { readonly [A in EventScopeAttribute]?: readonly string[] | undefined };
 
 /** The filters that hold a scope; all must pass. */

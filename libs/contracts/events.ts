@@ -6,14 +6,14 @@ import { z } from 'zod';
 import { alarmStates } from './calls/alarms.ts';
 import { allocationStates } from './calls/allocations.ts';
 import { assetKinds } from './calls/assets.ts';
-import { unexpectedAnswerSchema } from './calls/configuration.ts';
+import { unexpectedAnswerSchema } from './calls/hosts.ts';
 import { contextFailureSchema } from './calls/context.ts';
 import { event, type EventDefinition } from './define.ts';
 import { failureSchema } from './failure.ts';
 import { json, jsonObject } from './json.ts';
 import { executionStates } from './workflow.ts';
-import { droppedSchema } from './calls/notification.ts';
-import { nodeStates, powerStates } from './calls/provisioning.ts';
+import { droppedSchema } from './calls/subscriptions.ts';
+import { nodeStates, powerStates } from './calls/nodes.ts';
 import { originSchema, unknownOrigin } from './origin.ts';
 import { stackSinkSchema } from './stack-sink.ts';
 
@@ -79,10 +79,12 @@ const familyOf = <T, const Noun extends string>(noun: Noun, data: z.ZodType<T>) 
 
 /** `stackEvent['create.completed']` */
 export const stackEvent = familyOf('stack', stackEventData);
+/** The events of resources, by action and stage. */
 export const resourceEvent = familyOf('resource', resourceEventData);
 
 const hookData = resourceEventData.omit({ seconds: true, failure: true }).extend({ hook: z.string() });
 export type HookEventData = z.infer<typeof hookData>;
+/** The events of hooks. */
 export const hookEvent = {
   waiting: event('resource.hook.waiting', 'A resource waits at a hook until an operator clears the hook.', hookData),
   cleared: event('resource.hook.cleared', 'The hook of a resource was cleared; the resource continues.', hookData),
@@ -101,6 +103,7 @@ const lifecycleData = resourceEventData.omit({ seconds: true, failure: true }).e
   }),
 });
 export type LifecycleEventData = z.infer<typeof lifecycleData>;
+/** The events of lifecycle hooks of groups. */
 export const lifecycleEvent = {
   waiting: event(
     'resource.lifecycle.waiting',
@@ -128,6 +131,7 @@ const deploymentData = z.object({
   failure: failureSchema.optional(),
 });
 export type DeploymentEventData = z.infer<typeof deploymentData>;
+/** The events of deployments. */
 export const deploymentEvent = {
   queued: event('deployment.queued', 'A deployment was put in the queue of its host.', deploymentData),
   accepted: event(
@@ -171,6 +175,7 @@ const hostData = z.object({
   version: z.number().int(),
 });
 export type HostEventData = z.infer<typeof hostData>;
+/** The events of hosts. */
 export const hostEvent = {
   up: event('host.up', 'The agent of a host asked for work, for the first time or again after a silence.', hostData),
   silent: event('host.silent', 'A host stopped asking for work.', hostData),
@@ -204,6 +209,7 @@ const contextEventData = z.object({
   members: z.number().int(),
   version: z.number().int(),
 });
+/** The events of contexts. */
 export const contextEvent = {
   changed: event(
     'context.changed',
@@ -243,6 +249,7 @@ const nodeData = z.object({
   failure: failureSchema.optional(),
 });
 export type NodeEventData = z.infer<typeof nodeData>;
+/** The events of nodes. */
 export const nodeEvent = {
   enrolled: event('node.enrolled', 'A node was enrolled.', nodeData),
   stateChanged: event('node.provision.changed', 'The provision state of a node changed.', nodeData),
@@ -348,6 +355,7 @@ const deadData = z.object({
   event: jsonObject.meta({ description: 'The event that the listener refused.' }),
   version: z.number().int(),
 });
+/** The events of subscriptions. */
 export const subscriptionEvent = {
   dead: event(
     'subscription.event.dead',
@@ -399,6 +407,7 @@ const alarmData = z.object({
   values: z.array(z.number()).meta({ description: 'The values that were compared, oldest first.' }),
   version: z.number().int().meta({ description: 'Grows with each notification of the alarm.' }),
 });
+/** The events of alarms. */
 export const alarmEvent = {
   changed: event('alarm.changed', 'The state of an alarm changed.', alarmData),
 };

@@ -1,6 +1,6 @@
 /** A JSON Patch (RFC 6902: add, replace, remove, test) over fields that have defaults. Pure. */
 import { isDeepStrictEqual } from 'node:util';
-import type { NodePatch } from './calls/provisioning.ts';
+import type { NodePatch } from './calls/nodes.ts';
 import type { Mistake } from './errors.ts';
 import { isObject, type Json, type JsonObject } from './json.ts';
 

@@ -5,9 +5,11 @@ export { isObject, type Json, type JsonObject } from './plain-json.ts';
 
 // `z.json()` walks the value and clones it on every hop. A value from JSON.parse is already JSON, so the edge only has
 // to refuse values that JSON cannot carry.
+/** Any JSON value. */
 export const json: z.ZodType<Json> = z.custom<Json>((value) => value !== undefined && typeof value !== 'function', {
   message: 'must be a JSON value',
 });
+/** Any JSON object. */
 export const jsonObject: z.ZodType<JsonObject> = z.custom<JsonObject>(isObject, { message: 'must be a JSON object' });
 
 interface Unopened {
@@ -18,6 +20,7 @@ interface Unopened {
  * the program opens it (`runtime/secrets/open.ts`), because the compiler refuses to read a sealed value as a plain one.
  */
 export type SealableObject = JsonObject | Unopened;
+/** A JSON object, parts of which may be sealed. */
 export const sealableObject = jsonObject as unknown as z.ZodType<SealableObject>;
 
 /** A property as it is stored, perhaps sealed: only for code that passes it on. */

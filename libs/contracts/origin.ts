@@ -4,7 +4,9 @@
  */
 import { z } from 'zod';
 
+/** The kinds of actors. */
 export const actorKinds = ['user', 'host', 'policy', 'alarm', 'schedule', 'workflow', 'hook', 'system'] as const;
+/** The person or program that asked for something. */
 export const actorSchema = z.object({
   kind: z.enum(actorKinds),
   id: z.string().meta({ description: 'Empty when the actor has no id.' }),
@@ -12,6 +14,7 @@ export const actorSchema = z.object({
 });
 export type Actor = z.infer<typeof actorSchema>;
 
+/** The kinds of causes. */
 export const causeKinds = [
   'request',
   'signal',
@@ -24,6 +27,7 @@ export const causeKinds = [
   'failure',
   'system',
 ] as const;
+/** The event or request that led to something. */
 export const causeSchema = z.object({
   kind: z.enum(causeKinds),
   id: z.string().nullable().meta({ description: 'The id of the request or event that began it.' }),
@@ -32,6 +36,7 @@ export const causeSchema = z.object({
 
 /** The actor and the cause of what happens. */
 const actorAndCause = { actor: actorSchema, cause: causeSchema };
+/** The actor and the cause of a request. */
 export const occasionSchema = z.object({
   ...actorAndCause,
   operator: z.string().optional().meta({
@@ -53,6 +58,7 @@ export const placeSchema = z.object({
 });
 export type TreePlace = z.infer<typeof placeSchema>;
 
+/** The place, the actor and the cause of an event. */
 export const originSchema = placeSchema.extend(actorAndCause);
 export type Origin = z.infer<typeof originSchema>;
 

@@ -14,6 +14,7 @@ export const outputPrefix = 'outputs.';
 /** `stdout`, `stderr`, or `outputs.<name>` for an output that is long or no text. */
 export const storedNameSchema = z.string().regex(/^(?:stdout|stderr|outputs\.[^\p{Cc}/]{1,200})$/u);
 
+/** The size of a stored stream or output of a run. */
 export const storedSizeSchema = z.object({
   name: storedNameSchema,
   bytes: z.number().int(),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hostJoin } from './calls/configuration.ts';
+import { hostJoin } from './calls/hosts.ts';
 import { isPlainName } from './plain-name.ts';
 
 it('refuses names with a control character or half of a character', () => {

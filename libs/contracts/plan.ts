@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { json, type Json, jsonObject, type JsonObject } from './json.ts';
 import { stackSinkSchema } from './stack-sink.ts';
 
+/** A place in a template. */
 export const sourceSchema = z.object({
   file: z.string().optional(),
   line: z.number().int(),
@@ -23,6 +24,7 @@ export type Expression =
   | { kind: 'map'; entries: { key: string; value: Expression }[] }
   | { kind: 'call'; function: string; arguments: Expression; source?: PlanSource | undefined };
 
+/** An expression tree. */
 export const expressionSchema: z.ZodType<Expression> = z.lazy(() =>
   z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('literal'), value: json }),
@@ -37,6 +39,7 @@ export const expressionSchema: z.ZodType<Expression> = z.lazy(() =>
   ]),
 );
 
+/** A parameter of a plan, with its value. */
 export const planParameterSchema = z.object({
   type: z.enum(['string', 'number', 'boolean', 'comma_delimited_list', 'json']),
   value: json.meta({
@@ -61,6 +64,7 @@ export const replaceLostSchema = z.strictObject({
   node_faults: z.boolean().default(false).meta({ description: 'Whether a fault of the node is a loss.' }),
 });
 
+/** The facts about a nested stack in a plan. */
 export const planNestedSchema = z.object({
   kind: z.enum(['template', 'group', 'stack']).meta({
     description:
@@ -82,6 +86,7 @@ export const planNestedSchema = z.object({
 });
 export type PlanNested = z.infer<typeof planNestedSchema>;
 
+/** A hook at which a member of a group waits. */
 export const lifecycleHookSchema = z.object({
   transition: z.enum(['launching', 'terminating', 'updating']),
   heartbeat_timeout: z.number().positive().meta({ description: 'In seconds.' }),
@@ -91,6 +96,7 @@ export const lifecycleHookSchema = z.object({
 });
 export type LifecycleHook = z.infer<typeof lifecycleHookSchema>;
 
+/** A resource of a plan. */
 export const planResourceSchema = z.object({
   name: z.string(),
   type: z.string().meta({
@@ -145,6 +151,7 @@ export const planResourceSchema = z.object({
 });
 export type PlanResource = z.infer<typeof planResourceSchema>;
 
+/** An output of a plan. */
 export const planOutputSchema = z.object({
   name: z.string(),
   value: expressionSchema,
@@ -178,6 +185,7 @@ export const usedNames = {
   renewed: 'renewed',
 } as const;
 
+/** A compiled template. */
 export const planSchema = z.object({
   format: z.literal(1),
   template_version: z

@@ -1,5 +1,6 @@
 /** Names of queues, the same on every broker. An adapter escapes what its broker forbids. */
 
+/** The services, in the order in which they start. */
 export const serviceNames = [
   'gateway',
   'identity',
@@ -11,6 +12,7 @@ export const serviceNames = [
 ] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
+/** The queue with the questions to a service. */
 export const requestsQueue = (service: ServiceName): string => `anneal.${service}.requests`;
 /**
  * The requests for the resources of a service that has many of them. Apart from its questions, because a client waits for the
@@ -22,6 +24,7 @@ export const queuesOfService = (service: ServiceName): readonly [string, ...stri
   service === 'configuration' || service === 'provisioning'
     ? [requestsQueue(service), resourcesQueue(service)]
     : [requestsQueue(service)];
+/** The queue with the answers to the requests of a service. */
 export const responsesQueue = (service: ServiceName): string => `anneal.${service}.responses`;
 /** The dead letters of all queues of a service. */
 export const deadQueue = (service: ServiceName): string => `anneal.${service}.dead`;
@@ -32,7 +35,9 @@ export const shardOfQueue = (queue: string): number | undefined => {
   const [, number] = /^anneal\.scheduling\.shard\.(\d+)$/.exec(queue) ?? [];
   return number === undefined ? undefined : Number(number);
 };
+/** The queue from which a host takes its configs. */
 export const hostRequestsQueue = (hostId: string): string => `host.${hostId}.requests`;
+/** The queue in which a host puts its answers. */
 export const hostResponsesQueue = (hostId: string): string => `host.${hostId}.responses`;
 
 const serviceQueue = new RegExp(

@@ -8,6 +8,7 @@
 import { safeParse, type z } from 'zod';
 import { isObject, json, jsonObject } from './json.ts';
 
+/** True when a schema surely accepts the value as it is. */
 export type QuickCheck = (value: unknown) => boolean;
 
 const unsure: QuickCheck = () => false;

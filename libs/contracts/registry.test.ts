@@ -5,7 +5,7 @@ import { createMint, envelopeSchema, type Envelope } from './envelope.ts';
 import { AnnealError, errorTable, fromFailure, isErrorCode, toFailure } from './errors.ts';
 import { examples } from './asyncapi/examples.ts';
 import { definitionsByFile, registry } from './registry.ts';
-import { stackDelete } from './calls/scheduling.ts';
+import { stackDelete } from './calls/stacks.ts';
 import { message, type Definition } from './define.ts';
 import { wireLock } from './wire-lock.ts';
 

@@ -4,18 +4,36 @@ import * as allocations from './calls/allocations.ts';
 import * as assets from './calls/assets.ts';
 import * as credentials from './calls/credentials.ts';
 import * as quotas from './calls/quotas.ts';
-import * as configuration from './calls/configuration.ts';
 import * as identity from './calls/identity.ts';
 import type { Definition } from './define.ts';
 import * as events from './events.ts';
 import * as groupEvents from './group-events.ts';
 import * as inspectionRules from './calls/inspection-rules.ts';
 import * as measuring from './calls/measuring.ts';
-import * as notification from './calls/notification.ts';
-import * as provisioning from './calls/provisioning.ts';
+import * as hosts from './calls/hosts.ts';
+import * as queues from './calls/queues.ts';
+import * as hostMessages from './calls/host-messages.ts';
+import * as configs from './calls/configs.ts';
+import * as deployments from './calls/deployments.ts';
+import * as context from './calls/context.ts';
+import * as output from './output.ts';
+import * as subscriptions from './calls/subscriptions.ts';
+import * as queueSubscriptions from './calls/queue-subscriptions.ts';
+import * as deliveries from './calls/deliveries.ts';
+import * as eventLog from './calls/event-log.ts';
+import * as mail from './calls/mail.ts';
+import * as nodes from './calls/nodes.ts';
+import * as nodeHardware from './calls/node-hardware.ts';
+import * as runbooks from './calls/runbooks.ts';
+import * as boot from './calls/boot.ts';
+import * as images from './calls/images.ts';
+import * as stacks from './calls/stacks.ts';
+import * as resources from './calls/resources.ts';
+import * as stackHistory from './calls/stack-history.ts';
+import * as previews from './calls/previews.ts';
+import * as stackProgress from './calls/stack-progress.ts';
 import * as resource from './resource.ts';
 import * as scaling from './calls/scaling.ts';
-import * as scheduling from './calls/scheduling.ts';
 import * as templating from './calls/templating.ts';
 import * as workflow from './calls/workflow.ts';
 
@@ -38,15 +56,33 @@ const within = (file: object): Definition[] =>
   );
 
 const files = {
-  configuration,
+  configuration: { ...hosts, ...queues, ...hostMessages, ...configs, ...deployments, ...context, ...output },
   events: { ...events, ...groupEvents },
-  notification: { ...notification, ...measuring, ...alarms, ...credentials },
+  notification: {
+    ...subscriptions,
+    ...queueSubscriptions,
+    ...deliveries,
+    ...eventLog,
+    ...mail,
+    ...measuring,
+    ...alarms,
+    ...credentials,
+  },
   identity,
-  provisioning: { ...provisioning, ...assets, ...allocations, ...inspectionRules },
+  provisioning: {
+    ...nodes,
+    ...nodeHardware,
+    ...runbooks,
+    ...boot,
+    ...images,
+    ...assets,
+    ...allocations,
+    ...inspectionRules,
+  },
   quotas,
   resource,
   scaling,
-  scheduling,
+  scheduling: { ...stacks, ...resources, ...stackHistory, ...previews, ...stackProgress },
   templating,
   workflow,
 };
@@ -56,6 +92,7 @@ export const definitionsByFile: Record<string, Definition[]> = Object.fromEntrie
   Object.entries(files).map(([name, file]) => [name, within(file)]),
 );
 
+/** Every kind of message, by its type. */
 export const registry: ReadonlyMap<string, Definition> = new Map(
   Object.values(definitionsByFile)
     .flat()

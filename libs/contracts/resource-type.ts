@@ -2,10 +2,12 @@
 import { z } from 'zod';
 import { json, type Json } from './json.ts';
 
+/** The types of properties, in Heat's words. */
 export const propertyTypes = ['String', 'Integer', 'Number', 'Boolean', 'Map', 'List', 'Any'] as const;
 export type PropertyType = (typeof propertyTypes)[number];
 
 const bounds = { min: z.number().optional(), max: z.number().optional() };
+/** A constraint of a property. */
 export const constraintSchema = z.object({
   length: z.object(bounds).optional(),
   range: z.object(bounds).optional(),
@@ -17,6 +19,7 @@ export const constraintSchema = z.object({
 });
 export type Constraint = z.infer<typeof constraintSchema>;
 
+/** The schema of a property, as a provider announces it. */
 export interface PropertySchema {
   type: PropertyType;
   description?: string | undefined;
@@ -31,6 +34,7 @@ export interface PropertySchema {
   schema?: Record<string, PropertySchema> | undefined;
 }
 
+/** The schema of a property, as a provider announces it. */
 export const propertySchema: z.ZodType<PropertySchema> = z.lazy(() =>
   z.object({
     type: z.enum(propertyTypes),
@@ -65,6 +69,7 @@ export const stackTypeSchema = z.object({
 });
 export type StackType = z.infer<typeof stackTypeSchema>;
 
+/** A type of resources, as a provider announces it. */
 export const resourceTypeSchema = z.object({
   type: z.string().min(1).meta({ description: 'E.g. `OS::Heat::SoftwareDeployment`.' }),
   description: z.string().optional(),

@@ -20,6 +20,7 @@ import { originSchema } from './origin.ts';
 import { replaceLostSchema } from './plan.ts';
 import { resourceTypeSchema } from './resource-type.ts';
 
+/** The requests that a provider may get. */
 export const resourceActions = [
   'create',
   'update',
@@ -111,15 +112,18 @@ const request = z.object({
       'The id of the operator for whom the stack acts. Only set while each plan of the stack came from operators.',
   }),
 });
+/** A request of the engine to a provider. */
 export const resourceRequestSchema = request;
 export type ResourceRequest = z.infer<typeof resourceRequestSchema>;
 
+/** A request to update an object in place. */
 export const resourceUpdateSchema = request.extend({
   old_properties: sealableObject,
   changed: z.array(z.string()).meta({ description: 'Names of the properties whose values differ.' }),
 });
 export type ResourceUpdate = z.infer<typeof resourceUpdateSchema>;
 
+/** A request to pass a signal to a resource. */
 export const resourceSignalSchema = request.extend({
   signal: json,
   asked: askedSchema
@@ -157,6 +161,7 @@ export const resourceSignal = message('resource.signal', 'Pass a signal to the r
 export const leafFailureSchema = z.object({ resource: z.string(), type: z.string(), failure: failureSchema });
 export type LeafFailure = z.infer<typeof leafFailureSchema>;
 
+/** A response of a provider to the engine. */
 export const resourceResponseSchema = z.object({
   resource_id: z.string(),
   stack_id: z.string(),
@@ -215,6 +220,7 @@ export const requestDied = message(
   }),
 );
 
+/** The types that a provider serves, and its queue. */
 export const providerAnnouncementSchema = z.object({
   provider: z.string().meta({
     description:

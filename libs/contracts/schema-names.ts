@@ -1,22 +1,17 @@
 /** The names of schemas that many messages and answers share, for documents with one place for each schema. */
 import { z } from 'zod';
-import {
-  configViewSchema,
-  deploymentViewSchema,
-  hostViewSchema,
-  queueMessageSchema,
-  queueViewSchema,
-} from './calls/configuration.ts';
+import { configViewSchema } from './calls/configs.ts';
+import { deploymentViewSchema } from './calls/deployments.ts';
+import { hostViewSchema } from './calls/hosts.ts';
+import { queueMessageSchema, queueViewSchema } from './calls/queues.ts';
 import { contextViewSchema } from './calls/context.ts';
-import { deliveryViewSchema, eventGapSchema, subscriptionViewSchema } from './calls/notification.ts';
-import { nodeViewSchema, runbookViewSchema } from './calls/provisioning.ts';
-import {
-  attentionSchema,
-  conditionSchema,
-  resourceViewSchema,
-  stackEventSchema,
-  stackViewSchema,
-} from './calls/scheduling.ts';
+import { deliveryViewSchema } from './calls/deliveries.ts';
+import { eventGapSchema, subscriptionViewSchema } from './calls/subscriptions.ts';
+import { nodeViewSchema } from './calls/nodes.ts';
+import { runbookViewSchema } from './calls/runbooks.ts';
+import { attentionSchema } from './calls/stack-progress.ts';
+import { conditionSchema, stackEventSchema, stackViewSchema } from './calls/stacks.ts';
+import { resourceViewSchema } from './calls/resources.ts';
 import { alarmViewSchema } from './calls/alarms.ts';
 import { allocationViewSchema } from './calls/allocations.ts';
 import { inspectionRuleViewSchema } from './calls/inspection-rules.ts';

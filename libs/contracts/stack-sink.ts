@@ -1,6 +1,7 @@
 /** Event sinks, which the environment of a stack names: the queues that receive the events of the whole tree, as in Heat. */
 import { z } from 'zod';
 
+/** A listener that a stack tells about its own events, as in Heat. */
 export const stackSinkSchema = z.strictObject({
   type: z.literal('zaqar-queue'),
   target: z

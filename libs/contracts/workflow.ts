@@ -13,6 +13,7 @@ export const workflowLinkSchema = z.object({
 });
 export type WorkflowLink = z.infer<typeof workflowLinkSchema>;
 
+/** The consequences of a task's result. */
 export const workflowClauseSchema = z.object({ publish: publishSchema, next: z.array(workflowLinkSchema) });
 export type WorkflowClause = z.infer<typeof workflowClauseSchema>;
 
@@ -65,6 +66,7 @@ export const workflowTaskSchema = z.object({
 });
 export type WorkflowTask = z.infer<typeof workflowTaskSchema>;
 
+/** A workflow in its compiled form. */
 export const workflowSpecSchema = z.object({
   name: z.string(),
   description: z.string(),

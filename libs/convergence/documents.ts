@@ -11,7 +11,7 @@ import type { Occasion, TreePlace } from '@anneal/contracts/origin.ts';
 import type { Drift } from '@anneal/contracts/drift.ts';
 import type { LeafFailure, ResourceAction } from '@anneal/contracts/resource.ts';
 import type { scalingReasons } from '@anneal/contracts/calls/scaling.ts';
-import type { FailurePolicy, resourceStates, stackActions, statuses } from '@anneal/contracts/calls/scheduling.ts';
+import type { FailurePolicy, resourceStates, stackActions, statuses } from '@anneal/contracts/calls/stacks.ts';
 
 /** The last action of a stack, in the words of Heat. */
 export type StackAction = (typeof stackActions)[number];

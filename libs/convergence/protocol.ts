@@ -6,7 +6,8 @@ import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import type { StackSink } from '@anneal/contracts/stack-sink.ts';
 import type { EngineTimer, GroupWait, StackTimer } from '@anneal/contracts/stack-timer.ts';
-import type { FailurePolicy, ResourceAct, StackEvent } from '@anneal/contracts/calls/scheduling.ts';
+import type { FailurePolicy, StackEvent } from '@anneal/contracts/calls/stacks.ts';
+import type { ResourceAct } from '@anneal/contracts/calls/resources.ts';
 import type {
   ParentLink,
   ResourceDocument,

@@ -9,7 +9,7 @@ import {
   toolsAt,
   type DesiredResources,
 } from './simulation/model.ts';
-import { stackActions } from '@anneal/contracts/calls/scheduling.ts';
+import { stackActions } from '@anneal/contracts/calls/stacks.ts';
 import { type ParentLink, type Scaling, type StackAction, type StackDocument } from './documents.ts';
 import { expectedOf } from './simulation/checks/expected.ts';
 import { emptyPlan, loadState, type State } from './state.ts';

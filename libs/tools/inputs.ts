@@ -2,7 +2,7 @@
  * Where a script finds its inputs. A variable of a Linux process holds 128 KiB at most, with its name. A longer value is
  * in a file only, and a script that names `heat_inputs_path` finds every input in a file too. Pure.
  */
-import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { asText, ConfigError } from './tool.ts';
 
 /** Name, `=`, value and the byte that ends it. */

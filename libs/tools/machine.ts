@@ -3,7 +3,7 @@
  * to wanted states, changes only what differs, and lists what it changed in the output `changed`. A deletion of the
  * deployment removes files, packages and users, and stops services.
  */
-import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { z } from 'zod';
 import { prologue, quoteForShell, shell, writeFile } from './shell.ts';
 import { readChecked, type HostTool } from './tool.ts';

@@ -7,7 +7,7 @@
  * T3 It runs in an empty folder of its own and leaves outputs in `$heat_outputs_path.<name>`. Its exit status is the
  *    status of the config.
  */
-import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { parse } from 'yaml';
 import { z } from 'zod';

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tools, toolOf } from './find.ts';
 

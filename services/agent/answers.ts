@@ -1,5 +1,5 @@
 /** The answers of the requests of a host, kept until the server has accepted them. */
-import type { HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import type { HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { RefusedError, type AgentConnection, type ClaimedBatch } from './connection.ts';
 import type { Journal, JournalEntry } from './journal.ts';

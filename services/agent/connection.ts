@@ -2,9 +2,9 @@
  * The host's two queues over HTTP, in Zaqar's format. Every call makes one attempt. Its error shows whether a retry can
  * help, and the caller decides whether to retry.
  */
-import { hostRequestSchema, type ConfigReference, type HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import { hostRequestSchema, type ConfigReference, type HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { z } from 'zod';
 
 export interface OfferedRequest {

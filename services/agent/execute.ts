@@ -15,7 +15,7 @@ import {
   stoppedReason,
   type HostRequest,
   type HostResponse,
-} from '@anneal/contracts/calls/configuration.ts';
+} from '@anneal/contracts/calls/host-messages.ts';
 import type { Log } from './log.ts';
 import type { JournalEntry, Journal } from './journal.ts';
 import { readTail } from './output.ts';

@@ -7,7 +7,7 @@
  * F3 A value that several requests refer to, such as the data of a context, is fetched once while it is in memory.
  */
 import { createHash } from 'node:crypto';
-import type { ConfigReference, HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { ConfigReference, HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Recent } from '@anneal/runtime/work/recent.ts';
 import { RefusedError, type AgentConnection } from './connection.ts';

@@ -9,7 +9,7 @@
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { outputLimit } from '@anneal/contracts/calls/configuration.ts';
+import { outputLimit } from '@anneal/contracts/calls/host-messages.ts';
 import { outputPrefix, pieceLimit } from '@anneal/contracts/output.ts';
 import { RefusedError, type AgentConnection, type ReportAnswer, type ReportedPiece } from './connection.ts';
 import type { Log } from './log.ts';

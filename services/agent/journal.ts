@@ -11,7 +11,7 @@
  */
 import { chmodSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import type { HostRequest, HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest, HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 
 export type JournalState = 'accepted' | 'started' | 'finished' | 'answered';
 

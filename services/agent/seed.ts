@@ -7,7 +7,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bootSeedSchema, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import { bootSeedSchema, type BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { z } from 'zod';
 import { RefusedError } from './connection.ts';
 import type { Log } from './log.ts';

@@ -15,9 +15,9 @@
 import { chmodSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HostRequest, HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest, HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootSeed } from '@anneal/contracts/calls/boot.ts';
 import type { Log } from './log.ts';
 import { Answers, answerBodies, hasFailed } from './answers.ts';
 import { connectAgent, RefusedError, type AgentConnection, type OfferedRequest } from './connection.ts';

@@ -1,4 +1,4 @@
-import { hostCreate, hostList } from '@anneal/contracts/calls/configuration.ts';
+import { hostCreate, hostList } from '@anneal/contracts/calls/hosts.ts';
 import { queuesOfService, requestsQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced, resourceCreate, type ResourceRequest } from '@anneal/contracts/resource.ts';
 import { routeMessages, on } from '@anneal/bus/consume/route.ts';

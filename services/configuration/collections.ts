@@ -1,8 +1,10 @@
 /** The documents of this service. */
-import type { DeploymentView, HostCollector } from '@anneal/contracts/calls/configuration.ts';
+import type { DeploymentView } from '@anneal/contracts/calls/deployments.ts';
+import type { HostCollector } from '@anneal/contracts/calls/hosts.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
-import type { HostRequest, UnexpectedAnswer } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
+import type { UnexpectedAnswer } from '@anneal/contracts/calls/hosts.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Origin, TreePlace } from '@anneal/contracts/origin.ts';
 import type { ResourceAction, ResourceResponse } from '@anneal/contracts/resource.ts';

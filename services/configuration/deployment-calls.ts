@@ -1,6 +1,8 @@
 /** Handlers of the calls about configs and deployments. */
 import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
-import * as contract from '@anneal/contracts/calls/configuration.ts';
+import * as outputCalls from '@anneal/contracts/output.ts';
+import * as configCalls from '@anneal/contracts/calls/configs.ts';
+import * as deploymentCalls from '@anneal/contracts/calls/deployments.ts';
 import { createConfig, deleteConfig } from './deployments/stored/stored-config.ts';
 import { listConfigs, showConfig } from './deployments/config-view.ts';
 import { readOutput } from './output/read-output.ts';
@@ -15,22 +17,24 @@ export function deploymentRoutes(context: NewRunContext & StoredOutputContext): 
   const { service, collections, outputs, acceptances } = context;
   const kept = { collections, outputs, acceptances, secrets: service.secrets };
   return [
-    answer(service, contract.configList, async ({ data }) => ({ configs: await listConfigs(kept, data) })),
-    answer(service, contract.configShow, ({ data }) => showConfig(kept, data)),
-    answer(service, contract.configCreate, (message) => createConfig(context, message)),
-    answer(service, contract.configDelete, async (message) => {
+    answer(service, configCalls.configList, async ({ data }) => ({ configs: await listConfigs(kept, data) })),
+    answer(service, configCalls.configShow, ({ data }) => showConfig(kept, data)),
+    answer(service, configCalls.configCreate, (message) => createConfig(context, message)),
+    answer(service, configCalls.configDelete, async (message) => {
       await deleteConfig(context, message);
       return {};
     }),
-    answer(service, contract.deploymentList, async ({ data }) => ({ deployments: await listDeployments(kept, data) })),
-    answer(service, contract.deploymentShow, ({ data }) => showDeployment(kept, data)),
-    answer(service, contract.runReport, ({ data }) => takeReport(context, data)),
-    answer(service, contract.outputRead, ({ data }) => readOutput(context, data)),
-    answer(service, contract.hostMetadata, async ({ data }) => ({ deployments: await metadataOf(kept, data) })),
-    answer(service, contract.deploymentCreate, (message) => createDeployment(context, message)),
-    answer(service, contract.deploymentRun, (message) => startRuns(context, message)),
-    answer(service, contract.deploymentUpdate, (message) => updateDeployment(context, message)),
-    answer(service, contract.deploymentDelete, async (message) => {
+    answer(service, deploymentCalls.deploymentList, async ({ data }) => ({
+      deployments: await listDeployments(kept, data),
+    })),
+    answer(service, deploymentCalls.deploymentShow, ({ data }) => showDeployment(kept, data)),
+    answer(service, outputCalls.runReport, ({ data }) => takeReport(context, data)),
+    answer(service, outputCalls.outputRead, ({ data }) => readOutput(context, data)),
+    answer(service, deploymentCalls.hostMetadata, async ({ data }) => ({ deployments: await metadataOf(kept, data) })),
+    answer(service, deploymentCalls.deploymentCreate, (message) => createDeployment(context, message)),
+    answer(service, deploymentCalls.deploymentRun, (message) => startRuns(context, message)),
+    answer(service, deploymentCalls.deploymentUpdate, (message) => updateDeployment(context, message)),
+    answer(service, deploymentCalls.deploymentDelete, async (message) => {
       await deleteDeployment(context, message);
       return {};
     }),

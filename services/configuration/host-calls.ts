@@ -1,9 +1,8 @@
 /** Answers questions about hosts and contexts. */
 import { setImmediate } from 'node:timers/promises';
 import { answer } from '@anneal/bus/consume/route.ts';
+import { contextList, contextShow } from '@anneal/contracts/calls/context.ts';
 import {
-  contextList,
-  contextShow,
   hostAuthenticate,
   hostBrokerGrant,
   hostBrokerRevoke,
@@ -19,7 +18,7 @@ import {
   hostShow,
   hostsPresent,
   hostTokenRenew,
-} from '@anneal/contracts/calls/configuration.ts';
+} from '@anneal/contracts/calls/hosts.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Occasion } from '@anneal/contracts/origin.ts';
 import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';

@@ -1,6 +1,7 @@
 /** A newer request for a deployment replaces the one in flight, as the types of deployments announce. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { deploymentShow, stoppedReason } from '@anneal/contracts/calls/configuration.ts';
+import { deploymentShow } from '@anneal/contracts/calls/deployments.ts';
+import { stoppedReason } from '@anneal/contracts/calls/host-messages.ts';
 import { runReport } from '@anneal/contracts/output.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

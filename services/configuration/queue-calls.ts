@@ -1,6 +1,7 @@
 /** Handlers of the queue calls. They apply the special rules of host queues. */
 import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
-import * as contract from '@anneal/contracts/calls/configuration.ts';
+import * as hostMessages from '@anneal/contracts/calls/host-messages.ts';
+import * as queueCalls from '@anneal/contracts/calls/queues.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { queueMessagePosted } from '@anneal/contracts/events.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -63,7 +64,7 @@ export function queueCallRoutes(context: CallContext): MessageRoute[] {
   };
 
   return [
-    answer(service, contract.queueCreate, async ({ data }) => {
+    answer(service, queueCalls.queueCreate, async ({ data }) => {
       const queue = named(await resolve(data, 'read'));
       if (data.metadata) checkMetadata(queue, data.metadata, queues.limits);
       const { metadata } = data;
@@ -78,14 +79,14 @@ export function queueCallRoutes(context: CallContext): MessageRoute[] {
       }
       return { created };
     }),
-    answer(service, contract.queueShow, async ({ data }) => {
+    answer(service, queueCalls.queueShow, async ({ data }) => {
       const queue = await resolve(data, 'read');
       const view = await viewQueue(queues, queue);
       if (view) return view;
       if (data.or_empty === true) return viewOfAbsent(queues, queue);
       throw new AnnealError('NotFound', `Queue ${data.queue} does not exist for project ${data.project}`);
     }),
-    answer(service, contract.queueList, async ({ data }) => {
+    answer(service, queueCalls.queueList, async ({ data }) => {
       if (data.page) {
         const { documents, ...counts } = await pageOfQueues(queues, { project: data.project, page: data.page });
         return { queues: documents, ...counts };
@@ -100,7 +101,7 @@ export function queueCallRoutes(context: CallContext): MessageRoute[] {
       );
       return { queues: views.filter((view) => view !== undefined) };
     }),
-    answer(service, contract.queueDelete, async ({ data }) => {
+    answer(service, queueCalls.queueDelete, async ({ data }) => {
       const queue = await resolve(data, 'read');
       if (queue.host) {
         throw new AnnealError(
@@ -111,7 +112,7 @@ export function queueCallRoutes(context: CallContext): MessageRoute[] {
       await removeQueue(queues, queue);
       return {};
     }),
-    answer(service, contract.queuePost, async ({ id, data }) => {
+    answer(service, queueCalls.queuePost, async ({ id, data }) => {
       refusePost(data.messages, queues.limits);
       const queue = named(await resolve(data, 'write'));
       requireCurrent(queue.host, data.caller);
@@ -119,7 +120,7 @@ export function queueCallRoutes(context: CallContext): MessageRoute[] {
       await post(context, queue, { client_id: data.client_id, messages, mostDefaultTtl: data.most_default_ttl });
       return { ids: messages.map((message) => message.id) };
     }),
-    answer(service, contract.queueMessages, async ({ data }) => {
+    answer(service, queueCalls.queueMessages, async ({ data }) => {
       const queue = await resolve(data, 'read');
       // Reading removes no message. A read by the host itself counts as a contact and starts its time limit.
       const isOwn = data.host_id !== undefined && data.host_id === queue.host?.id;
@@ -130,7 +131,7 @@ export function queueCallRoutes(context: CallContext): MessageRoute[] {
       const mayBeginNow = (message: MessageDocument) => mayBegin(context, message, []);
       return listMessages(queues, { ...data, queue, limit: data.limit ?? 10, ...(isOwn && { mayBegin: mayBeginNow }) });
     }),
-    answer(service, contract.queueMessageDelete, async ({ id, data }) => {
+    answer(service, queueCalls.queueMessageDelete, async ({ id, data }) => {
       const queue = await resolve(data, 'read');
       requireCurrent(queue.host, data.caller);
       if (data.pop !== undefined) {
@@ -157,12 +158,12 @@ export function queueCallRoutes(context: CallContext): MessageRoute[] {
       else await removeMessages(queues, { queue, ids: data.ids ?? [], claim_id: data.claim_id });
       return { messages: [] };
     }),
-    answer(service, contract.queueClaim, ({ id, data, time }, { attempt }) => {
+    answer(service, queueCalls.queueClaim, ({ id, data, time }, { attempt }) => {
       if (data.caller) context.contacts.noteDelay(time, queues.now());
       return takeAndClaim(context, { id, attempt, data });
     }),
-    answer(service, contract.runConfig, ({ data }) => findRunConfig(context, data)),
-    answer(service, contract.queueClaimShow, async ({ data }) => {
+    answer(service, hostMessages.runConfig, ({ data }) => findRunConfig(context, data)),
+    answer(service, queueCalls.queueClaimShow, async ({ data }) => {
       const queue = await resolve(data, 'read');
       const held = await liveClaim(queues, queue, data.claim_id);
       const [first] = held;
@@ -173,14 +174,14 @@ export function queueCallRoutes(context: CallContext): MessageRoute[] {
         messages: held.map((message) => shownMessage(queues, message, { isHidden: hidesSecrets(queue, data.host_id) })),
       };
     }),
-    answer(service, contract.queueClaimRenew, async ({ data }) => {
+    answer(service, queueCalls.queueClaimRenew, async ({ data }) => {
       const queue = await resolve(data, 'read');
       requireCurrent(queue.host, data.caller);
       await contact(queue);
       await renewClaim(queues, { ...data, queue });
       return {};
     }),
-    answer(service, contract.queueClaimRelease, async ({ data }) => {
+    answer(service, queueCalls.queueClaimRelease, async ({ data }) => {
       const queue = await resolve(data, 'read');
       await releaseClaim(queues, queue, data.claim_id);
       return {};
@@ -194,8 +195,8 @@ export function queueCallRoutes(context: CallContext): MessageRoute[] {
  */
 export async function takeAndClaim(
   context: CallContext,
-  { id, attempt, data }: { id: string; attempt: number; data: contract.QueueClaim },
-): Promise<contract.QueueClaimed> {
+  { id, attempt, data }: { id: string; attempt: number; data: queueCalls.QueueClaim },
+): Promise<queueCalls.QueueClaimed> {
   const { queues, collections } = context;
   const queue = await resolveQueue(collections, { ...data, use: 'read' });
   requireCurrent(queue.host, data.caller);
@@ -240,7 +241,7 @@ type NewAnswer = Pick<NewMessage, 'ttl'> & { readonly body: Json };
 async function takeAnswers(
   context: CallContext,
   queue: ResolvedQueue,
-  { id, isNew, data }: { id: string; isNew: boolean; data: contract.QueueClaim & { answers: readonly NewAnswer[] } },
+  { id, isNew, data }: { id: string; isNew: boolean; data: queueCalls.QueueClaim & { answers: readonly NewAnswer[] } },
 ): Promise<void> {
   if (!queue.host || queue.role !== 'requests') {
     throw new AnnealError(
@@ -286,7 +287,7 @@ function refuseDelays({ name }: ResolvedQueue, messages: readonly NewMessage[]):
 /** Refuses messages that an agent cannot read, because such a message would block the queue behind it. */
 function refuseForeign(queue: ResolvedQueue, messages: readonly NewMessage[]): void {
   const mistakes = messages.flatMap(({ body }, index) => {
-    const parsed = contract.hostRequestSchema.safeParse(body);
+    const parsed = hostMessages.hostRequestSchema.safeParse(body);
     if (parsed.success) return [];
     return parsed.error.issues.map((issue) => ({
       code: 'InvalidBody',
@@ -308,7 +309,7 @@ function named(queue: ResolvedQueue): ResolvedQueue {
   );
 }
 
-async function replaceMetadata(context: HostMessageContext, id: string, metadata: contract.QueueView['metadata']) {
+async function replaceMetadata(context: HostMessageContext, id: string, metadata: queueCalls.QueueView['metadata']) {
   await change(context.collections.queues, id, (known) => ({ ...known, metadata }));
 }
 

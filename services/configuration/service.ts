@@ -1,7 +1,7 @@
 /** The configuration service: hosts, their queues, and the deployments on hosts. */
 import { on, routeMessages } from '@anneal/bus/consume/route.ts';
 import type { Consumer } from '@anneal/bus/port.ts';
-import { hostMessageRefused } from '@anneal/contracts/calls/configuration.ts';
+import { hostMessageRefused } from '@anneal/contracts/calls/host-messages.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import { queuesOfService, resourcesQueue, responsesQueue } from '@anneal/contracts/queues.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';

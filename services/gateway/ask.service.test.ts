@@ -1,5 +1,5 @@
 import type { Bus } from '@anneal/bus/port.ts';
-import { queueShow } from '@anneal/contracts/calls/configuration.ts';
+import { queueShow } from '@anneal/contracts/calls/queues.ts';
 import { resourceTypeList } from '@anneal/contracts/calls/templating.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';

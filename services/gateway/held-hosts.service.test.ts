@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import type { hostsPresent } from '@anneal/contracts/calls/configuration.ts';
+import type { hostsPresent } from '@anneal/contracts/calls/hosts.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, expect, it } from 'vitest';
 import type { Ask } from './ask.ts';

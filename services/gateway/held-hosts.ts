@@ -9,7 +9,7 @@
  * P4 A host has at most 32 waiting connections, so that a hostile one does not use up the gateway. An agent has one or two.
  */
 import type { Socket } from 'node:net';
-import { hostsPresent } from '@anneal/contracts/calls/configuration.ts';
+import { hostsPresent } from '@anneal/contracts/calls/hosts.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Ask } from './ask.ts';
 

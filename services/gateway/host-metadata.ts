@@ -1,8 +1,9 @@
 /** The metadata of a host's server, for the collectors that poll: what the template gives, then the deployments. */
-import { hostCollect, hostMetadata, type HostCollector } from '@anneal/contracts/calls/configuration.ts';
+import { hostCollect, type HostCollector } from '@anneal/contracts/calls/hosts.ts';
+import { hostMetadata } from '@anneal/contracts/calls/deployments.ts';
 import { ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { stackResources, type ResourceView } from '@anneal/contracts/calls/scheduling.ts';
+import { stackResources, type ResourceView } from '@anneal/contracts/calls/resources.ts';
 import type { Ask } from './ask.ts';
 
 export interface CollectedMetadata {

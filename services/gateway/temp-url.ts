@@ -2,7 +2,7 @@
  * Temporary URLs, in the form of Swift's TempURLs: GET and HEAD of a host's metadata, PUT of the answer to a run. The
  * signature is made with a key of the host, so it ends with the host's token.
  */
-import { hostKeys } from '@anneal/contracts/calls/configuration.ts';
+import { hostKeys } from '@anneal/contracts/calls/hosts.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { json, jsonObject } from '@anneal/contracts/json.ts';
 import { isTempUrlSignature, metadataObject, type TempUrl } from '@anneal/runtime/secrets/host-keys.ts';

@@ -1,6 +1,6 @@
 /** The identity service: decides logins, and is the only writer of the directory and of tokens. */
 import { routeMessages } from '@anneal/bus/consume/route.ts';
-import { stackList } from '@anneal/contracts/calls/scheduling.ts';
+import { stackList } from '@anneal/contracts/calls/stacks.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { openTokenReader } from '@anneal/directory/tokens.ts';
 import { defineService, type ServiceContext } from '@anneal/runtime/service/service.ts';

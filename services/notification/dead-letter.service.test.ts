@@ -1,10 +1,6 @@
 /** Events that a listener refuses for good. */
-import {
-  deliveryList,
-  deliveryReplay,
-  subscriptionDelete,
-  subscriptionList,
-} from '@anneal/contracts/calls/notification.ts';
+import { deliveryList, deliveryReplay } from '@anneal/contracts/calls/deliveries.ts';
+import { subscriptionDelete, subscriptionList } from '@anneal/contracts/calls/subscriptions.ts';
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { Webhook } from 'standardwebhooks';

@@ -14,7 +14,7 @@ import { armFromText } from '@anneal/runtime/fault.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext } from '@anneal/runtime/testing.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
-import { subscriptionCreate } from '@anneal/contracts/calls/notification.ts';
+import { subscriptionCreate } from '@anneal/contracts/calls/subscriptions.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { notificationService } from './service.ts';
 

@@ -1,17 +1,16 @@
 import { hostEvent, stackEvent } from '@anneal/contracts/events.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import type { AnnealError } from '@anneal/contracts/errors.ts';
+import { deliveryList, deliveryReplay } from '@anneal/contracts/calls/deliveries.ts';
+import { eventLog } from '@anneal/contracts/calls/event-log.ts';
 import {
-  deliveryList,
-  deliveryReplay,
-  eventLog,
   subscriptionAct,
   subscriptionCreate,
   subscriptionDelete,
   subscriptionList,
   subscriptionReplay,
   subscriptionShow,
-} from '@anneal/contracts/calls/notification.ts';
+} from '@anneal/contracts/calls/subscriptions.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { Webhook } from 'standardwebhooks';

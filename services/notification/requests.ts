@@ -2,11 +2,9 @@
 import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { subscriptionEvent } from '@anneal/contracts/events.ts';
+import { attemptList, deliveryList, deliveryReplay } from '@anneal/contracts/calls/deliveries.ts';
+import { eventLog } from '@anneal/contracts/calls/event-log.ts';
 import {
-  attemptList,
-  deliveryList,
-  deliveryReplay,
-  eventLog,
   subscriptionAct,
   subscriptionConfirm,
   subscriptionCreate,
@@ -16,7 +14,7 @@ import {
   subscriptionRotate,
   subscriptionShow,
   subscriptionTest,
-} from '@anneal/contracts/calls/notification.ts';
+} from '@anneal/contracts/calls/subscriptions.ts';
 import { openText } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';

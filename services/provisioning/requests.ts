@@ -23,37 +23,40 @@ import {
   bootLoad,
   bootImage,
   bootReport,
+  instanceShow,
+} from '@anneal/contracts/calls/boot.ts';
+import {
   driverList,
+  nodeEnrol,
+  nodeHistory,
+  nodeList,
+  nodeOverview,
+  nodeMaintenance,
+  nodePower,
+  nodeProvision,
+  nodeRemove,
+  nodeShow,
+  nodeUpdate,
+} from '@anneal/contracts/calls/nodes.ts';
+import {
   imageAdd,
   imageDraftAdd,
   imageDraftShow,
   imageList,
   imageRemove,
   imageShow,
-  instanceShow,
-  nodeEnrol,
+} from '@anneal/contracts/calls/images.ts';
+import {
   nodeBootDevice,
   nodeBootDeviceSet,
   nodeInterrupt,
-  nodeHistory,
   nodeSensors,
   nodeSettings,
   nodeConsoleLog,
-  nodeList,
-  nodeOverview,
-  nodeMaintenance,
   nodeLightsSet,
   nodeLights,
-  nodePower,
-  nodeProvision,
-  nodeRemove,
-  nodeShow,
-  nodeUpdate,
-  runbookList,
-  runbookRemove,
-  runbookSet,
-  runbookShow,
-} from '@anneal/contracts/calls/provisioning.ts';
+} from '@anneal/contracts/calls/node-hardware.ts';
+import { runbookList, runbookRemove, runbookSet, runbookShow } from '@anneal/contracts/calls/runbooks.ts';
 import { providerRoutes } from '@anneal/provider/routes.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Allocations } from './allocations/allocations.ts';

@@ -1,5 +1,5 @@
 import { defineSettings, listIn } from '@anneal/runtime/service/settings.ts';
-import { eraseModes } from '@anneal/contracts/calls/provisioning.ts';
+import { eraseModes } from '@anneal/contracts/calls/node-fields.ts';
 import { z } from 'zod';
 import type { SlotLimits } from './nodes/slots/admission.ts';
 import { normalTrust, trustProblem } from './documents/trust.ts';

@@ -5,7 +5,8 @@ import type { Bus } from '@anneal/bus/port.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced, resourceResponse, type ResourceRequest } from '@anneal/contracts/resource.ts';
-import { stackEvents, stackResources, stackShow, stackUpdate } from '@anneal/contracts/calls/scheduling.ts';
+import { stackEvents, stackShow, stackUpdate } from '@anneal/contracts/calls/stacks.ts';
+import { stackResources } from '@anneal/contracts/calls/resources.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 

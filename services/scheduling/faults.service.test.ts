@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
-import { stackEvents, stackResources } from '@anneal/contracts/calls/scheduling.ts';
+import { stackEvents } from '@anneal/contracts/calls/stacks.ts';
+import { stackResources } from '@anneal/contracts/calls/resources.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { afterEach, expect, it } from 'vitest';
-import { stackAct, stackList } from '@anneal/contracts/calls/scheduling.ts';
+import { stackAct, stackList } from '@anneal/contracts/calls/stacks.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 

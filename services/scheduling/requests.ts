@@ -7,27 +7,26 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
 import { providerAnnounced } from '@anneal/contracts/resource.ts';
 import { groupAct, groupAdjust, groupList, groupShow } from '@anneal/contracts/calls/scaling.ts';
+import { resourceAct, stackResources, stackSignal } from '@anneal/contracts/calls/resources.ts';
 import {
-  resourceAct,
   snapshotDelete,
   snapshotList,
   snapshotShow,
+  stackExport,
+  stackRevisionList,
+  stackRevisionShow,
+} from '@anneal/contracts/calls/stack-history.ts';
+import {
   stackAct,
   stackCreate,
   stackDelete,
   stackEvents,
-  stackExport,
   stackList,
-  stackOverview,
-  stackPreview,
-  stackResources,
-  stackRevisionList,
-  stackRevisionShow,
   stackShow,
-  stackSignal,
   stackUpdate,
-  stackWhy,
-} from '@anneal/contracts/calls/scheduling.ts';
+} from '@anneal/contracts/calls/stacks.ts';
+import { stackOverview, stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
+import { stackPreview } from '@anneal/contracts/calls/previews.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { StackPreview } from './nested/preview.ts';
 import type { ProviderDirectory } from './providers.ts';

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { stackAct, stackRevisionList, stackRevisionShow } from '@anneal/contracts/calls/scheduling.ts';
+import { stackAct } from '@anneal/contracts/calls/stacks.ts';
+import { stackRevisionList, stackRevisionShow } from '@anneal/contracts/calls/stack-history.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import { revisionView, type RevisionDocument } from './documents/revisions.ts';
 import { literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';

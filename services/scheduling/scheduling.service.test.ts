@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { stackEvents, stackList, stackResources, stackShow } from '@anneal/contracts/calls/scheduling.ts';
+import { stackEvents, stackList, stackShow } from '@anneal/contracts/calls/stacks.ts';
+import { stackResources } from '@anneal/contracts/calls/resources.ts';
 import { openSchedulingCollections } from './collections.ts';
 import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 

@@ -1,6 +1,6 @@
 /** The scheduling service: runs stacks and their traversals, and contains a small provider of values and waits. */
 import { requestsQueue } from '@anneal/contracts/queues.ts';
-import { timerFired } from '@anneal/contracts/calls/scheduling.ts';
+import { timerFired } from '@anneal/contracts/calls/stacks.ts';
 import { configurationTypes } from '@anneal/hot/types/configuration.ts';
 import { nestedTypesIn, scalingTypes } from '@anneal/hot/nested/nested-types.ts';
 import { workflowTypes } from '@anneal/hot/types/openstack/mistral.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Expression } from '@anneal/contracts/plan.ts';
-import { stackResources } from '@anneal/contracts/calls/scheduling.ts';
+import { stackResources } from '@anneal/contracts/calls/resources.ts';
 import {
   callOf,
   literal,

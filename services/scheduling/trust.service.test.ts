@@ -4,7 +4,8 @@ import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced, resourceResponse, type ResourceRequest } from '@anneal/contracts/resource.ts';
-import { stackResources, stackShow, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { stackResources } from '@anneal/contracts/calls/resources.ts';
+import { stackShow, type StackView } from '@anneal/contracts/calls/stacks.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callOf, literal, openHarness, planWith, project, resource, type Harness } from './testing/running-service.ts';
 

@@ -2,7 +2,8 @@
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { Pace } from '@anneal/contracts/slices/pace.ts';
 import type { Plan, PlanParameter, PlanResource } from '@anneal/contracts/plan.ts';
-import type { Condition, ResourceView, StackEvent, StackView } from '@anneal/contracts/calls/scheduling.ts';
+import type { Condition, StackEvent, StackView } from '@anneal/contracts/calls/stacks.ts';
+import type { ResourceView } from '@anneal/contracts/calls/resources.ts';
 import {
   isNested,
   isWarm,

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { bundle, resourcesOfStack, settled, startServer, type TestServer } from '../e2e/server.ts';

@@ -11,7 +11,7 @@ import type { RawPipe } from '@anneal/bus/raw/pipe.ts';
 import { openRawRabbitmq } from '@anneal/bus/raw/rabbitmq.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { registry } from '@anneal/contracts/registry.ts';
-import { timerFired } from '@anneal/contracts/calls/scheduling.ts';
+import { timerFired } from '@anneal/contracts/calls/stacks.ts';
 import { createLog } from '@anneal/runtime/observe/log.ts';
 import { openStore } from '@anneal/store/open.ts';
 import { v7 } from 'uuid';

@@ -1,6 +1,6 @@
 /** The engine alone: graphs of resources that cost nothing, with the real scheduling service, bus and store. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { stackCreate, stackDelete, stackShow, stackUpdate } from '@anneal/contracts/calls/scheduling.ts';
+import { stackCreate, stackDelete, stackShow, stackUpdate } from '@anneal/contracts/calls/stacks.ts';
 import type { CompileAnswer } from '@anneal/contracts/calls/templating.ts';
 import { writeJson } from '@anneal/contracts/slices/json-slices.ts';
 import { compile } from '@anneal/hot/compile.ts';

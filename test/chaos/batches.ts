@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { expect } from 'vitest';
 import { ownEnvironment, repository, withClientRetries, type Watched } from '../e2e/server.ts';

@@ -3,7 +3,7 @@ import { execFile, type ExecFileOptions } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { kubernetes } from '@anneal/tools/kubernetes.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ownEnvironment, repository } from '../e2e/server.ts';

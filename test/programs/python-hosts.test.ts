@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Rig } from '@anneal/configuration/testing/running-service.ts';
-import { hostDelete } from '@anneal/contracts/calls/configuration.ts';
+import { hostDelete } from '@anneal/contracts/calls/hosts.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';

@@ -2,7 +2,7 @@
  * The agent of the simulated host: it claims batches, runs one script at a time, keeps a journal, and answers with its
  * next claim. Its calls and their answers get lost.
  */
-import { stoppedReason, type HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import { stoppedReason, type HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import { must } from '@anneal/convergence/simulation/checks/ledger.ts';
 import type { TimedProviderWorld } from '@anneal/convergence/simulation/providers.ts';
 import { simulatedHost, type QueuedRequest, type RunServer } from './run-server.ts';

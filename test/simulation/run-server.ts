@@ -2,7 +2,7 @@
  * The configuration service of the simulated world, around the decisions about runs: documents, the queue of one host,
  * claims, and the death of its process between the record of a decision and its consequences.
  */
-import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { emptyConfig } from '@anneal/configuration/configs/derive.ts';
 import type { DeploymentState, HostDocument, MessageDocument } from '@anneal/configuration/collections.ts';

@@ -2,17 +2,10 @@ import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { hookEvent, lifecycleEvent } from '@anneal/contracts/events.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import {
-  snapshotDelete,
-  snapshotList,
-  snapshotShow,
-  stackCreate,
-  stackExport,
-  type ResourceView,
-  type StackView,
-  stackEvents,
-  stackWhy,
-} from '@anneal/contracts/calls/scheduling.ts';
+import { snapshotDelete, snapshotList, snapshotShow, stackExport } from '@anneal/contracts/calls/stack-history.ts';
+import { stackCreate, type StackView, stackEvents } from '@anneal/contracts/calls/stacks.ts';
+import { type ResourceView } from '@anneal/contracts/calls/resources.ts';
+import { stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StackWorld } from './stack-world.ts';

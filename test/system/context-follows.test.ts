@@ -1,5 +1,7 @@
 /** A context whose members a scaling policy changes between the updates of the stack. */
-import { contextShow, hostCreate, queuePost } from '@anneal/contracts/calls/configuration.ts';
+import { contextShow } from '@anneal/contracts/calls/context.ts';
+import { hostCreate } from '@anneal/contracts/calls/hosts.ts';
+import { queuePost } from '@anneal/contracts/calls/queues.ts';
 import type { ContextView } from '@anneal/contracts/calls/context.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';

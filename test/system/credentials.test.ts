@@ -1,9 +1,10 @@
 /** A machine credential may do what its rights say, in its stack, and nothing else. */
 import { answer, routeMessages } from '@anneal/bus/consume/route.ts';
 import { stackEvent, type StackEventData } from '@anneal/contracts/events.ts';
-import { resourceAct, stackShow, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { resourceAct } from '@anneal/contracts/calls/resources.ts';
+import { stackShow, type StackView } from '@anneal/contracts/calls/stacks.ts';
 import { createHmac } from 'node:crypto';
-import { hostKeys } from '@anneal/contracts/calls/configuration.ts';
+import { hostKeys } from '@anneal/contracts/calls/hosts.ts';
 import { credentialRights, type CredentialRight } from '@anneal/contracts/calls/credentials.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { adminProject } from '@anneal/contracts/project.ts';

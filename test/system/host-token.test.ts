@@ -1,7 +1,8 @@
 /** Every gateway of an installation refuses a host's token at once when it was renewed or the host was deleted. */
 import { connect } from '@anneal/client/connect.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
-import { hostCreate, hostDelete, hostTokenRenew, queuePost } from '@anneal/contracts/calls/configuration.ts';
+import { hostCreate, hostDelete, hostTokenRenew } from '@anneal/contracts/calls/hosts.ts';
+import { queuePost } from '@anneal/contracts/calls/queues.ts';
 import { adminProject } from '@anneal/contracts/project.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { resourceCreate } from '@anneal/contracts/resource.ts';

@@ -1,6 +1,7 @@
 /** Parameters as a client reads them: the texts that Heat shows, and only those that a user has declared. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { stackPreview, stackRevisionList, stackRevisionShow } from '@anneal/contracts/calls/scheduling.ts';
+import { stackPreview } from '@anneal/contracts/calls/previews.ts';
+import { stackRevisionList, stackRevisionShow } from '@anneal/contracts/calls/stack-history.ts';
 import { StackWorld } from './stack-world.ts';
 
 let world: StackWorld;

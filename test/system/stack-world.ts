@@ -6,22 +6,23 @@ import type { Occasion } from '@anneal/contracts/origin.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import {
   resourceAct,
+  stackResources,
+  stackSignal,
+  type ResourceAct,
+  type ResourceView,
+} from '@anneal/contracts/calls/resources.ts';
+import {
   stackAct,
   stackCreate,
   stackDelete,
   stackEvents,
   stackList,
-  stackPreview,
-  stackResources,
   stackShow,
-  stackSignal,
   stackUpdate,
-  type PlannedChange,
-  type ResourceAct,
-  type ResourceView,
   type StackAct,
   type StackView,
-} from '@anneal/contracts/calls/scheduling.ts';
+} from '@anneal/contracts/calls/stacks.ts';
+import { stackPreview, type PlannedChange } from '@anneal/contracts/calls/previews.ts';
 import { type CompileQuestion, templateCompile } from '@anneal/contracts/calls/templating.ts';
 import type { notificationService } from '@anneal/notification/service.ts';
 import type { provisioningService } from '@anneal/provisioning/service.ts';

@@ -1,6 +1,6 @@
 /** Workflows that a time or a message of a queue starts, on the real bus and store. */
 import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
-import { queueMessages, queuePost } from '@anneal/contracts/calls/configuration.ts';
+import { queueMessages, queuePost } from '@anneal/contracts/calls/queues.ts';
 import {
   cronTriggerCreate,
   cronTriggerDelete,

@@ -6,7 +6,7 @@ import {
   workflowList,
   type ExecutionView,
 } from '@anneal/contracts/calls/workflow.ts';
-import { stackWhy } from '@anneal/contracts/calls/scheduling.ts';
+import { stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StackWorld } from './stack-world.ts';

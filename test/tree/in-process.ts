@@ -1,5 +1,5 @@
 /** Reads trees from the services in this process. */
-import { stackShow, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { stackShow, type StackView } from '@anneal/contracts/calls/stacks.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import type { StackInput, StackWorld } from '../system/stack-world.ts';
 import type { TreeReader } from './compare.ts';

@@ -1,5 +1,5 @@
 /** The work of a node, and the conditions that an operator should know, beside its state. Pure. */
-import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
+import type { Condition } from '@anneal/contracts/calls/stacks.ts';
 import type { NodeRepresentation } from '../representation.ts';
 
 /** Conditions that other parts of a representation show: the last error, the contact with the BMC, the turn. */

@@ -8,6 +8,7 @@ const host = { description: 'Host name of the broker.', default: 'localhost' };
 const prefix =
   'With `?prefix=NAME` in ANNEAL_BUS_URL, every name on RabbitMQ begins with NAME, and NAME replaces `anneal` in streams and subjects on NATS.';
 
+/** The brokers and the gateway, as servers of the AsyncAPI document. */
 export const servers: JsonObject = {
   rabbitmq: {
     host: '{host}:{port}',

@@ -2,7 +2,7 @@
  * Generates the AsyncAPI 3 document and the JSON Schemas of all messages from the zod schemas. Pure. The document is
  * self-contained: it includes all schemas.
  */
-import { eventGapSchema } from '../calls/notification.ts';
+import { eventGapSchema } from '../calls/subscriptions.ts';
 import { quotaServices } from '../calls/quotas.ts';
 import type { Definition } from '../define.ts';
 import { answerSchema, answerType, envelopeSchema } from '../envelope.ts';

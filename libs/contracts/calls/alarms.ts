@@ -4,9 +4,11 @@ import { call } from '../define.ts';
 import { json } from '../json.ts';
 import { occasionSchema } from '../origin.ts';
 
+/** The states of an alarm. */
 export const alarmStates = ['ok', 'alarm', 'insufficient data'] as const;
 const stateSchema = z.enum(alarmStates);
 
+/** An alarm with its state, as readers see it. */
 export const alarmViewSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -68,6 +70,7 @@ export const alarmSeries = call(
   },
 );
 
+/** A change of the state of an alarm, or an attempt of one of its actions. */
 export const alarmHistorySchema = z.object({
   at: z.iso.datetime(),
   kind: z.enum(['state transition', 'action', 'action failed']),

@@ -2,10 +2,13 @@
 import { z } from 'zod';
 import { call } from '../define.ts';
 import { occasionSchema } from '../origin.ts';
-import { nodeExtraSchema, nodePatchSchema, nodeTextSchema, resourceClassSchema, traitsSchema } from './provisioning.ts';
+import { nodeExtraSchema, nodeTextSchema, resourceClassSchema, traitsSchema } from './node-fields.ts';
+import { nodePatchSchema } from './nodes.ts';
 
+/** The states of an allocation, in Ironic's words. */
 export const allocationStates = ['allocating', 'active', 'error'] as const;
 
+/** The fields of an allocation that a client sets. */
 export const allocationFieldsSchema = z.strictObject({
   name: z
     .string()
@@ -19,6 +22,7 @@ export const allocationFieldsSchema = z.strictObject({
   owner: nodeTextSchema.default(null),
 });
 
+/** An allocation: a node that a client keeps for itself. */
 export const allocationViewSchema = allocationFieldsSchema.extend({
   id: z.string(),
   state: z.enum(allocationStates),

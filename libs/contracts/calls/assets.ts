@@ -7,8 +7,10 @@ import { call } from '../define.ts';
 import { jsonObject } from '../json.ts';
 import { occasionSchema } from '../origin.ts';
 import { isPlainName, plainName } from '../plain-name.ts';
-import { nodeExtraSchema, nodePatchSchema } from './provisioning.ts';
+import { nodeExtraSchema } from './node-fields.ts';
+import { nodePatchSchema } from './nodes.ts';
 
+/** The kinds of parts around nodes that operators note, as in Ironic. */
 export const assetKinds = ['chassis', 'port', 'port group', 'volume connector', 'volume target'] as const;
 export type AssetKind = (typeof assetKinds)[number];
 
@@ -71,6 +73,7 @@ export const assetSchemas = {
   }),
 } as const satisfies Readonly<Record<AssetKind, z.ZodObject>>;
 
+/** A part that an operator notes, with the fields of its kind. */
 export const assetViewSchema = z.object({
   id: z.string(),
   kind: z.enum(assetKinds),

@@ -5,6 +5,7 @@ import { json } from '../json.ts';
 
 const byRole = z.record(z.string(), z.array(z.string()));
 
+/** A member of a context, and its host. */
 export const contextMemberSchema = z.object({
   name: z.string(),
   host: z.string().meta({ description: 'The id of the host.' }),
@@ -16,6 +17,7 @@ export const contextMemberSchema = z.object({
 });
 export type ContextMember = z.infer<typeof contextMemberSchema>;
 
+/** The data that each member of a context gets. */
 export const contextDataSchema = z.object({
   version: z.number().int().meta({ description: 'Grows with each change; 0 before the first version.' }),
   members: z.array(contextMemberSchema),
@@ -24,6 +26,7 @@ export const contextDataSchema = z.object({
 });
 export type ContextData = z.infer<typeof contextDataSchema>;
 
+/** A member whose run for a context failed. */
 export const contextFailureSchema = z.object({
   member: z.string(),
   host: z.string(),
@@ -33,6 +36,7 @@ export const contextFailureSchema = z.object({
 });
 export type ContextFailure = z.infer<typeof contextFailureSchema>;
 
+/** A context with its members, as readers see it. */
 export const contextViewSchema = z.object({
   id: z.string(),
   name: z.string(),

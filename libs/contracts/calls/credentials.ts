@@ -12,6 +12,7 @@ const rightsSchema = z.array(z.enum(credentialRights)).min(1);
 /** The beginning of every token of a credential. */
 export const credentialPrefix = 'anc.';
 
+/** A machine credential without its secret. */
 export const credentialViewSchema = z.object({
   id: z.string(),
   name: z.string(),

@@ -26,6 +26,7 @@ const foundObjectSchema = z.object({
 /** An object that was found. */
 export type FoundObject = z.infer<typeof foundObjectSchema>;
 
+/** The objects that fit a search, by kind. */
 export const foundObjectsSchema = z.object({
   objects: z.array(foundObjectSchema),
   unavailable: z.array(z.enum(objectKinds)).meta({ description: 'Kinds whose service did not answer.' }),

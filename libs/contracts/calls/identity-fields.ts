@@ -28,6 +28,7 @@ const password = z.string().min(1).max(4096);
 const domain = z.string().nullable().optional();
 const roles = z.array(z.object({ id: z.string().optional(), name: z.string().optional() })).optional();
 
+/** The options of a user, as in Keystone. */
 export const userOptionsSchema = z.strictObject({
   ignore_change_password_upon_first_use: z.boolean().nullable().optional(),
   ignore_password_expiry: z.boolean().nullable().optional(),
@@ -37,6 +38,7 @@ export const userOptionsSchema = z.strictObject({
   multi_factor_auth_enabled: z.boolean().nullable().optional(),
   multi_factor_auth_rules: z.array(z.array(z.string())).nullable().optional(),
 });
+/** The fields of a user that a client sets. */
 export const userFields = {
   name: nameField(255),
   domain_id: domain,
@@ -47,8 +49,10 @@ export const userFields = {
   options: userOptionsSchema.optional(),
 };
 
+/** The fields of a group of users. */
 export const groupFields = { name: nameField(255), domain_id: domain, description: textField.optional() };
 
+/** The fields of a project. */
 export const projectFields = {
   name: nameField(64),
   domain_id: domain,
@@ -61,6 +65,7 @@ export const projectFields = {
   options: z.looseObject({}).optional(),
 };
 
+/** The fields of a domain. */
 export const domainFields = {
   name: nameField(64),
   description: textField.optional(),
@@ -68,6 +73,7 @@ export const domainFields = {
   tags: tagsField.optional(),
 };
 
+/** The fields of a role. */
 export const roleFields = {
   name: nameField(255),
   domain_id: domain,
@@ -75,6 +81,7 @@ export const roleFields = {
   options: z.looseObject({}).optional(),
 };
 
+/** The fields of a service in the catalog. */
 export const serviceFields = {
   name: z.string().max(255).nullish(),
   type: nameField(255),
@@ -82,13 +89,16 @@ export const serviceFields = {
   enabled: z.boolean().optional(),
 };
 
+/** The id of a region, which its creator chooses. */
 export const regionId = z.string().max(255).refine(isPlainName, plainName);
+/** The fields of a region. */
 export const regionFields = {
   id: regionId.optional(),
   description: textField.optional(),
   parent_region_id: z.string().max(255).nullable().optional(),
 };
 
+/** The fields of an endpoint in the catalog. */
 export const endpointFields = {
   service_id: z.string(),
   interface: z.enum(['public', 'internal', 'admin']),
@@ -99,6 +109,7 @@ export const endpointFields = {
   enabled: z.boolean().optional(),
 };
 
+/** The HTTP methods that an access rule may allow. */
 export const accessRuleMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** A rule as a client writes it, or the id of one that the user has. */
@@ -114,6 +125,7 @@ export const accessRuleSchema = z.union([
   }),
 ]);
 
+/** The fields of an application credential. */
 export const applicationCredentialFields = {
   name: nameField(255),
   description: textField.optional(),
@@ -124,6 +136,7 @@ export const applicationCredentialFields = {
   access_rules: z.array(accessRuleSchema).max(100).nullable().optional(),
 };
 
+/** The fields of a trust. */
 export const trustFields = {
   trustor_user_id: z.string(),
   trustee_user_id: z.string(),
@@ -135,6 +148,7 @@ export const trustFields = {
   allow_redelegation: z.literal(false, 'must be false, because trusts cannot be passed on').optional(),
 };
 
+/** The fields of a general credential of a user. */
 export const credentialFields = {
   type: z.string().min(1).max(255),
   blob: z.string().max(65_535),

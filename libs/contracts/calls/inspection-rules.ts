@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { call } from '../define.ts';
 import { json } from '../json.ts';
 
+/** The conditions of inspection rules, in Ironic's words. */
 export const conditionNames = [
   'eq',
   'lt',
@@ -18,6 +19,7 @@ export const conditionNames = [
 ] as const;
 export type ConditionName = (typeof conditionNames)[number];
 
+/** The actions of inspection rules, in Ironic's words. */
 export const ruleActionNames = [
   'fail',
   'log',
@@ -38,6 +40,7 @@ const args = z.union([z.array(json).max(100), z.record(z.string(), json)]);
 const loop = z.union([z.array(json).max(1000), z.record(z.string(), json)]).meta({
   description: 'Repeats it for each element, which `{item}` in the arguments stands in for. A map is one element.',
 });
+/** A condition of an inspection rule. */
 export const ruleConditionSchema = z.strictObject({
   op: z
     .string()
@@ -50,9 +53,11 @@ export const ruleConditionSchema = z.strictObject({
   multiple: z.enum(['any', 'all', 'first', 'last']).optional(),
 });
 export type RuleCondition = z.infer<typeof ruleConditionSchema>;
+/** An action of an inspection rule. */
 export const ruleActionSchema = z.strictObject({ op: z.enum(ruleActionNames), args, loop: loop.optional() });
 export type RuleAction = z.infer<typeof ruleActionSchema>;
 
+/** The fields of an inspection rule that a client sets. */
 export const inspectionRuleFieldsSchema = z.strictObject({
   description: z.string().max(255).nullable().default(null),
   priority: z.number().int().min(0).max(9999).default(0).meta({ description: 'The highest runs first.' }),
@@ -61,6 +66,7 @@ export const inspectionRuleFieldsSchema = z.strictObject({
   conditions: z.array(ruleConditionSchema).max(50).default([]).meta({ description: 'All must hold.' }),
   actions: z.array(ruleActionSchema).min(1).max(50),
 });
+/** An inspection rule as readers see it. */
 export const inspectionRuleViewSchema = inspectionRuleFieldsSchema.extend({
   id: z.string(),
   created_at: z.iso.datetime(),

@@ -24,6 +24,7 @@ export const placeLabels = [
 export const plainAggregates = ['mean', 'min', 'max', 'sum', 'count', 'last', 'median', 'rate'] as const;
 /** The pattern of every aggregate that a query may name. */
 export const aggregatePattern = /^(?:(?:rate:)?(?:mean|min|max|sum|count|last|median|(?:[1-9]|[1-9]\d)pct)|rate)$/;
+/** The way in which the measurements of one period become one value. */
 export const aggregateSchema = z
   .string()
   .regex(
@@ -31,6 +32,7 @@ export const aggregateSchema = z
     'must be mean, min, max, sum, count, last, median, a percentile such as 95pct, rate (change per second), or rate: and one of them (change per period)',
   );
 
+/** The name of a metric. */
 export const metricNameSchema = z
   .string()
   .regex(
@@ -47,11 +49,13 @@ const labelNameSchema = z
 export const labelsSchema = z
   .record(labelNameSchema, z.string().max(255))
   .refine((labels) => Object.keys(labels).length <= 16, 'must have at most 16 labels');
+/** The labels of a measurement, by name. */
 export type Labels = Readonly<Record<string, string>>;
 
 /** The largest batch of measurements. */
 export const mostMeasurements = 1000;
 
+/** A measurement as a client posts it. */
 export const measurementSchema = z.strictObject({
   name: metricNameSchema,
   value: z.number().meta({ description: 'A finite number.' }),
@@ -84,6 +88,7 @@ export const metricPost = call(
   },
 );
 
+/** A series: the measurements with one name and the same labels. */
 export const seriesSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -107,6 +112,7 @@ export const metricList = call('metric.list', 'List the series of measurements o
   answer: z.object({ series: z.array(seriesSchema) }),
 });
 
+/** The value of a series in one period. */
 export const metricPointSchema = z.object({
   at: z.iso.datetime().meta({ description: 'The start of the period.' }),
   value: z.number(),

@@ -1,6 +1,6 @@
 /** Everything at a glance, for the first page of the console. */
 import { z } from 'zod';
-import { attentionSchema } from './scheduling.ts';
+import { attentionSchema } from './stack-progress.ts';
 
 const needSchema = z.object({
   kind: z.enum(['stack', 'node', 'host', 'dead letters', 'service']),
@@ -15,6 +15,7 @@ export type Need = z.infer<typeof needSchema>;
 
 const counts = z.record(z.string(), z.number().int());
 
+/** Counts, work in progress, and everything that needs a person. */
 export const overviewSchema = z.object({
   stacks: counts.meta({ description: 'By state.' }),
   nodes: counts.meta({ description: 'By provision state.' }),

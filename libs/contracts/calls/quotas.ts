@@ -14,11 +14,14 @@ export const quotaServices = {
   credentials: 'notification',
   series: 'notification',
 } as const;
+/** The name of a quota. */
 export type QuotaName = keyof typeof quotaServices;
+/** The names of all quotas. */
 export const quotaNames = Object.keys(quotaServices) as QuotaName[];
 
 const nameSchema = z.enum(quotaNames as [QuotaName, ...QuotaName[]]);
 
+/** A quota of a project, with its use. */
 export const quotaViewSchema = z.object({
   name: nameSchema,
   limit: z.number().int().nonnegative(),

@@ -5,6 +5,7 @@ import { jsonObject } from '../json.ts';
 import { askedSchema } from '../envelope.ts';
 import { occasionSchema } from '../origin.ts';
 
+/** The reasons of a scaling. */
 export const scalingReasons = ['signal', 'alarm', 'schedule', 'update', 'replacement', 'refresh', 'request'] as const;
 
 /** Why a group does not scale. */
@@ -24,6 +25,7 @@ export const scalingRefusals = {
   invalid: 'the request is incomplete or wrong',
   missing: 'the policy names no group that exists',
 } as const;
+/** The reason for which a group does not scale. */
 export type ScalingRefusal = keyof typeof scalingRefusals;
 const refusalNames = Object.keys(scalingRefusals) as [ScalingRefusal, ...ScalingRefusal[]];
 
@@ -49,6 +51,7 @@ export const scalingOutcomeSchema = z.object({
 });
 export type ScalingOutcome = z.infer<typeof scalingOutcomeSchema>;
 
+/** The orders in which members of a group leave. */
 export const victimOrders = ['oldest', 'newest', 'unhealthy'] as const;
 export type VictimOrder = (typeof victimOrders)[number];
 
@@ -176,6 +179,7 @@ const refreshSchema = z.object({
   since: z.iso.datetime(),
 });
 
+/** A group with its members, as readers see it. */
 export const groupViewSchema = z.object({
   stack_id: z.string().meta({ description: "The group's own stack." }),
   stack_name: z.string(),

@@ -3,6 +3,7 @@ import { z } from 'zod';
 
 const named = z.object({ id: z.string(), name: z.string() });
 
+/** The user and the rights of a session of the web console. */
 export const sessionSchema = z.object({
   user: named,
   project: named,

@@ -9,6 +9,7 @@ import { resourceTypeSchema } from '../resource-type.ts';
 /** A template as clients send it: text, or already parsed. */
 const document = z.union([z.string(), jsonObject]);
 
+/** A template with everything that its compilation needs. */
 export const compileQuestionSchema = z.object({
   project: z.string(),
   stack_name: z.string(),
@@ -33,6 +34,7 @@ export const compileQuestionSchema = z.object({
 });
 export type CompileQuestion = z.infer<typeof compileQuestionSchema>;
 
+/** The compiled template, as hashes of contents in the store. */
 export const compileAnswerSchema = z.object({
   plan: z.string().meta({ description: 'Content hashes in the store.' }),
   template: z.string(),
@@ -58,6 +60,7 @@ export const templateCompile = call('template.compile', 'Compile a template to a
   answer: compileAnswerSchema,
 });
 
+/** A nested template with everything that its compilation needs. */
 export const compileNestedQuestionSchema = z.object({
   project: z.string(),
   stack_id: z.string().meta({ description: 'The id of the nested stack.' }),
@@ -128,6 +131,7 @@ const outlineSchema = z.object({
   edges: z.array(z.object({ from: z.string(), to: z.string() })),
 });
 
+/** The mistakes of a template. */
 export const templateCheckAnswerSchema = z.object({
   mistakes: z
     .array(mistakeSchema)

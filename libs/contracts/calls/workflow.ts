@@ -13,11 +13,14 @@ export const workflowActionType = 'Anneal::Workflow::Action';
 
 /** Executions and their actions have ids with this beginning; stacks and resources have none. */
 const executionPrefix = 'run-';
+/** True for the id of an execution. */
 export const isExecutionId = (id: string): boolean => id.startsWith(executionPrefix);
+/** Makes the id of an execution. */
 export const executionIdFrom = (uuid: string): string => `${executionPrefix}${uuid}`;
 /** The execution that an action belongs to. */
 export const executionOfAction = (id: string): string => id.split('.').slice(0, -3).join('.');
 
+/** A workflow as readers see it. */
 export const workflowViewSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -37,6 +40,7 @@ export const workflowViewSchema = z.object({
 });
 export type WorkflowView = z.infer<typeof workflowViewSchema>;
 
+/** An execution of a workflow as readers see it. */
 export const executionViewSchema = z.object({
   id: z.string(),
   workflow: z.string(),
@@ -57,6 +61,7 @@ export const executionViewSchema = z.object({
 });
 export type ExecutionView = z.infer<typeof executionViewSchema>;
 
+/** A task of an execution. */
 export const executionTaskSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -96,6 +101,7 @@ export const workflowDelete = call('workflow.delete', 'Delete a workflow. Its ex
 });
 
 const actionNamed = z.object({ project: z.string(), action: z.string().meta({ description: 'Name or id.' }) });
+/** An ad hoc action as readers see it. */
 export const adHocActionViewSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -131,6 +137,7 @@ export const workflowCheck = call('workflow.check', 'Name every mistake of a tex
   answer: z.object({ mistakes: z.array(mistakeSchema) }),
 });
 
+/** An environment of executions. */
 export const environmentViewSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -177,6 +184,7 @@ export const executionStart = call('execution.start', 'Start an execution of a w
   answer: executionViewSchema,
 });
 
+/** An action on an execution. */
 export const executionActSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('pause') }),
   z.object({ kind: z.literal('resume'), env: jsonObject.optional() }),
@@ -208,6 +216,7 @@ export const executionList = call('execution.list', 'List the executions of a pr
   answer: z.object({ executions: z.array(executionViewSchema) }),
 });
 
+/** An action of one attempt of a task. */
 export const taskActionSchema = z.object({
   id: z.string(),
   state: z.enum(['IDLE', 'RUNNING', 'SUCCESS', 'ERROR']),
@@ -227,6 +236,7 @@ const cronFields = {
   params: jsonObject.meta({ description: '`env` and `task_name` of each execution.' }),
   pattern: z.string().nullable().meta({ description: 'Expression of cron with five fields, in UTC.' }),
 };
+/** A cron trigger as readers see it. */
 export const cronTriggerViewSchema = z.object({
   id: z.string(),
   ...cronFields,

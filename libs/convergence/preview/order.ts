@@ -2,7 +2,7 @@
  * Rows of a preview in the order of the work, across nested stacks. A resource that waits for a nested stack waits for
  * all rows inside it.
  */
-import type { PlannedChange } from '@anneal/contracts/calls/scheduling.ts';
+import type { PlannedChange } from '@anneal/contracts/calls/previews.ts';
 
 /** A row of a preview with the rows inside its nested stack. */
 export interface PlannedTree {

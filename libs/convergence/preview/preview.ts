@@ -19,7 +19,7 @@
  */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
-import type { PlannedChange } from '@anneal/contracts/calls/scheduling.ts';
+import type { PlannedChange } from '@anneal/contracts/calls/previews.ts';
 import { conditionOf } from '../resources/health.ts';
 import type { Comparison, Tools } from '../protocol.ts';
 import { canBecome, hasOtherSources, isRenewed } from '../resources/pick-incarnation.ts';

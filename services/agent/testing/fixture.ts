@@ -15,9 +15,9 @@ import {
   hostResponseSchema,
   type HostRequest,
   type HostResponse,
-} from '@anneal/contracts/calls/configuration.ts';
+} from '@anneal/contracts/calls/host-messages.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { createLog } from '@anneal/runtime/observe/log.ts';
 
 interface Queued {

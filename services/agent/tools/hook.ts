@@ -4,7 +4,7 @@
  */
 import { access, constants, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { jsonIn } from '@anneal/contracts/plain-json.ts';
 import { asText } from '@anneal/tools/tool.ts';

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { jsonOrText } from '@anneal/contracts/plain-json.ts';
 import { readWhole, sizeOfFile, UnreadableError } from '../output.ts';

@@ -4,7 +4,7 @@
  */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { placedInputs, type TextInput } from '@anneal/tools/inputs.ts';
 import { asText, type HostTool } from '@anneal/tools/tool.ts';
 import { workFolder } from '../run-folder.ts';

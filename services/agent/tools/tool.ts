@@ -1,5 +1,5 @@
 /** A tool turns a request into a program to run, and what the program left behind into a result. */
-import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { ToolProgram } from '../supervise.ts';
 

@@ -1,7 +1,7 @@
 /** `anneal deployment …` and `anneal config show`: configs on hosts and their results. */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { DeploymentView } from '@anneal/contracts/calls/configuration.ts';
+import type { DeploymentView } from '@anneal/contracts/calls/deployments.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';

@@ -1,6 +1,6 @@
 /** `anneal event …` */
 import type { Client } from '@anneal/client/connect.ts';
-import type { EventGap } from '@anneal/contracts/calls/notification.ts';
+import type { EventGap } from '@anneal/contracts/calls/subscriptions.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { stackExists } from './named.ts';

@@ -1,4 +1,4 @@
-import type { DeploymentView } from '@anneal/contracts/calls/configuration.ts';
+import type { DeploymentView } from '@anneal/contracts/calls/deployments.ts';
 import { expect, it } from 'vitest';
 import { unansweredLines } from './host.ts';
 

@@ -1,5 +1,6 @@
 /** `anneal host …` */
-import type { DeploymentView, HostView, UnexpectedAnswer } from '@anneal/contracts/calls/configuration.ts';
+import type { DeploymentView } from '@anneal/contracts/calls/deployments.ts';
+import type { HostView, UnexpectedAnswer } from '@anneal/contracts/calls/hosts.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { paintStatus } from '../print/status.ts';

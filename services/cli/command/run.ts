@@ -1,7 +1,7 @@
 /** `anneal run`: a command on many hosts, with answers grouped by their content. */
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@anneal/client/connect.ts';
-import type { HostView } from '@anneal/contracts/calls/configuration.ts';
+import type { HostView } from '@anneal/contracts/calls/hosts.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { nearestOf } from '@anneal/runtime/nearest.ts';
 import type { Command } from '@commander-js/extra-typings';

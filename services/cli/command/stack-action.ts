@@ -1,7 +1,7 @@
 /** `anneal stack …`: stack actions besides create, update and delete. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
-import type { StackAct } from '@anneal/contracts/calls/scheduling.ts';
+import type { StackAct } from '@anneal/contracts/calls/stacks.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { printWarnings } from '../print/warning.ts';

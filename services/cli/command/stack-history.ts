@@ -1,6 +1,6 @@
 /** `anneal stack history`, `diff` and `return`: the revisions of a stack. */
 import type { Client } from '@anneal/client/connect.ts';
-import type { StackRevision } from '@anneal/contracts/calls/scheduling.ts';
+import type { StackRevision } from '@anneal/contracts/calls/stack-history.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
 import type { Command } from '@commander-js/extra-typings';

@@ -1,7 +1,7 @@
 /** `anneal subscription …` */
 import type { Client } from '@anneal/client/connect.ts';
 import { formatAge, formatDuration } from '@anneal/client/text/time.ts';
-import type { SubscriptionView } from '@anneal/contracts/calls/notification.ts';
+import type { SubscriptionView } from '@anneal/contracts/calls/subscriptions.ts';
 import { Option, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { exitCodes, Reported } from '../exit.ts';

@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endedAfter } from '@anneal/client/run-outcome.ts';
 import type { Client } from '@anneal/client/connect.ts';
-import type { DeploymentView } from '@anneal/contracts/calls/configuration.ts';
+import type { DeploymentView } from '@anneal/contracts/calls/deployments.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 
 /** The most hosts in one request. */

@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { TemplateBundle } from '@anneal/client/stacks.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, jsonIn, type JsonObject } from '@anneal/contracts/plain-json.ts';
-import type { FailurePolicy } from '@anneal/contracts/calls/scheduling.ts';
+import type { FailurePolicy } from '@anneal/contracts/calls/stacks.ts';
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { pathOf, readText, whyUnusable } from './files.ts';

@@ -1,4 +1,4 @@
-import type { PlannedChange } from '@anneal/contracts/calls/scheduling.ts';
+import type { PlannedChange } from '@anneal/contracts/calls/previews.ts';
 import pc from 'picocolors';
 import { expect, it } from 'vitest';
 import { planLines } from './plan.ts';

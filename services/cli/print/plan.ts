@@ -1,6 +1,6 @@
 /** Formats a plan for people: the change of each resource, in order, and the property that causes it. Pure. */
 import type { Json } from '@anneal/contracts/json.ts';
-import type { PlannedChange } from '@anneal/contracts/calls/scheduling.ts';
+import type { PlannedChange } from '@anneal/contracts/calls/previews.ts';
 import type { Colors } from '../output.ts';
 
 type Change = PlannedChange['change'];

@@ -1,4 +1,4 @@
-import type { StackRevision } from '@anneal/contracts/calls/scheduling.ts';
+import type { StackRevision } from '@anneal/contracts/calls/stack-history.ts';
 import pc from 'picocolors';
 import { expect, it } from 'vitest';
 import { actorText, differenceLines } from './revision.ts';

@@ -1,7 +1,7 @@
 /** Formats revisions of a stack and the difference of two. Pure. */
 import { diffLines, hunksOf } from '@anneal/client/text/diff.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { StackRevision } from '@anneal/contracts/calls/scheduling.ts';
+import type { StackRevision } from '@anneal/contracts/calls/stack-history.ts';
 import { stringify } from 'yaml';
 import type { Colors } from '../output.ts';
 

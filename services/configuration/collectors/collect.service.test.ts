@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import * as contract from '@anneal/contracts/calls/configuration.ts';
+import * as deploymentCalls from '@anneal/contracts/calls/deployments.ts';
+import * as hostCalls from '@anneal/contracts/calls/hosts.ts';
+import * as queueCalls from '@anneal/contracts/calls/queues.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { answerQueue } from '@anneal/contracts/queues.ts';
 import type { CollectTransport } from '@anneal/contracts/transports.ts';
@@ -18,7 +20,7 @@ async function hostOf(
 ): Promise<{ id: string; token: string; settings: JsonObject }> {
   const id = randomUUID();
   const collector = { ...stack, transport, resource_name: 'server' };
-  const { token, os_collect_config: settings = {} } = await rig.ask(contract.hostCreate, {
+  const { token, os_collect_config: settings = {} } = await rig.ask(hostCalls.hostCreate, {
     id,
     name: 'web',
     project,
@@ -34,7 +36,7 @@ async function offered(host: string, name: string, more: JsonObject = {}): Promi
   await rig.event('deployment.queued', resource.id);
   const where = { project, queue: `host.${host}.requests`, include_claimed: true, echo: true, client_id: '' };
   const isThere = async () =>
-    (await rig.ask(contract.queueMessages, where)).messages.some(({ body }) => (body as JsonObject)['name'] === name);
+    (await rig.ask(queueCalls.queueMessages, where)).messages.some(({ body }) => (body as JsonObject)['name'] === name);
   await eventually(isThere, { what: `${name} in the queue` });
   return resource.id;
 }
@@ -45,7 +47,7 @@ interface Listed extends JsonObject {
   inputs: { name: string; type: string; value: string }[];
 }
 const collect = async (host_id: string): Promise<Listed[]> =>
-  (await rig.ask(contract.hostCollect, { host_id })).metadata['deployments'] as Listed[];
+  (await rig.ask(hostCalls.hostCollect, { host_id })).metadata['deployments'] as Listed[];
 const names = (listed: Listed[]): string[] => listed.map(({ name }) => name);
 const inputOf = (listed: Listed | undefined, name: string): string | undefined =>
   listed?.inputs.find((input) => input.name === name)?.value;
@@ -84,7 +86,7 @@ describe('the metadata of a host', () => {
   it('K4: is the same for each read, also of several at once', async () => {
     const { id } = await hostOf('POLL_TEMP_URL');
     await offered(id, 'a', { input_values: { n: 5, t: true } });
-    const ask = () => rig.ask(contract.hostCollect, { host_id: id });
+    const ask = () => rig.ask(hostCalls.hostCollect, { host_id: id });
     const [one, ...others] = await Promise.all([ask(), ask(), ask()]);
     const [a] = (one?.metadata['deployments'] ?? []) as Listed[];
     expect(a?.inputs.slice(0, 2).map(({ value }) => value)).toEqual(['5', 'true']);
@@ -113,7 +115,7 @@ describe('the metadata of a host', () => {
       a?.inputs.map(({ name }) => name).filter((name) => name.startsWith('deploy_') && /url|id$|password/.test(name)),
     ).toEqual(['deploy_server_id', 'deploy_stack_id']);
     expect(names(await collect(id))).toEqual(['a', 'b']);
-    const shown = await rig.ask(contract.deploymentShow, { project, deployment: resource.id });
+    const shown = await rig.ask(deploymentCalls.deploymentShow, { project, deployment: resource.id });
     expect(shown).toMatchObject({ status: 'COMPLETE', reason: 'Not waiting for outputs signal' });
   });
 
@@ -127,7 +129,7 @@ describe('the metadata of a host', () => {
 
   it('is refused to a host that names another server than its own', async () => {
     const { id } = await hostOf('POLL_SERVER_CFN');
-    const ask = (as: { stack: string; resource: string }) => rig.ask(contract.hostCollect, { host_id: id, as });
+    const ask = (as: { stack: string; resource: string }) => rig.ask(hostCalls.hostCollect, { host_id: id, as });
     for (const own of [stack.stack_id, stack.stack_name, `stack/${stack.stack_id}`]) {
       expect(await ask({ stack: own, resource: 'server' })).toMatchObject({ project });
     }
@@ -135,7 +137,7 @@ describe('the metadata of a host', () => {
     await expect(ask({ stack: 'stack', resource: 'other' })).rejects.toMatchObject({ code: 'Forbidden' });
     const { id: joined } = await rig.host('alone');
     await expect(
-      rig.ask(contract.hostCollect, { host_id: joined, as: { stack: '', resource: '' } }),
+      rig.ask(hostCalls.hostCollect, { host_id: joined, as: { stack: '', resource: '' } }),
     ).rejects.toMatchObject({
       code: 'Forbidden',
     });
@@ -163,7 +165,7 @@ describe('the settings of os-collect-config', () => {
       const sealed = Object.entries(section).flatMap(([name, value]) => (secrets.isSealed(value) ? [name] : []));
       expect(sealed).toEqual(hidden);
       expect(JSON.stringify(settings)).not.toContain(token);
-      const { metadata } = await rig.ask(contract.hostCollect, { host_id: id });
+      const { metadata } = await rig.ask(hostCalls.hostCollect, { host_id: id });
       expect(metadata['os-collect-config']).toEqual(secrets.open(settings));
     },
   );
@@ -176,17 +178,17 @@ describe('the settings of os-collect-config', () => {
       project,
       collector: { ...stack, transport: 'POLL_TEMP_URL' as const, resource_name: 'server' },
     };
-    const changed = await rig.ask(contract.hostCreate, question);
+    const changed = await rig.ask(hostCalls.hostCreate, question);
     expect(changed.os_collect_config?.['collectors']).toEqual(['request', 'local']);
-    const { metadata } = await rig.ask(contract.hostCollect, { host_id: id });
+    const { metadata } = await rig.ask(hostCalls.hostCollect, { host_id: id });
     expect(metadata['os-collect-config']).toEqual(rig.context.secrets.open(changed.os_collect_config ?? {}));
   });
 
   it('change with the token, so that a renewal revokes the keys that derive from it', async () => {
     const { id } = await hostOf('POLL_TEMP_URL');
-    const before = (await rig.ask(contract.hostCollect, { host_id: id })).metadata['os-collect-config'];
-    await rig.ask(contract.hostTokenRenew, { project, host: id });
-    expect((await rig.ask(contract.hostCollect, { host_id: id })).metadata['os-collect-config']).not.toEqual(before);
+    const before = (await rig.ask(hostCalls.hostCollect, { host_id: id })).metadata['os-collect-config'];
+    await rig.ask(hostCalls.hostTokenRenew, { project, host: id });
+    expect((await rig.ask(hostCalls.hostCollect, { host_id: id })).metadata['os-collect-config']).not.toEqual(before);
   });
 });
 
@@ -224,7 +226,7 @@ describe('the signal inputs', () => {
     const { id } = await hostOf('POLL_SERVER_CFN');
     const deployment = await offered(id, 'a');
     await collect(id);
-    const { input_values } = await rig.ask(contract.deploymentShow, { project, deployment });
+    const { input_values } = await rig.ask(deploymentCalls.deploymentShow, { project, deployment });
     expect(Object.keys(input_values)).toContain('deploy_signal_transport');
     expect(Object.keys(input_values)).not.toContain('deploy_signal_id');
   });
@@ -241,7 +243,7 @@ describe('K2: a request without an answer', () => {
     const queue = `host.${id}.requests`;
     const read = async (): Promise<Listed[]> => {
       if (how === 'poll') return collect(id);
-      const { messages } = await rig.ask(contract.queueMessageDelete, { project, queue, pop: 1, host_id: id });
+      const { messages } = await rig.ask(queueCalls.queueMessageDelete, { project, queue, pop: 1, host_id: id });
       return ((messages[0]?.body as JsonObject | undefined)?.['deployments'] ?? []) as Listed[];
     };
     const [first] = await read();

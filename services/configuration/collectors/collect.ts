@@ -10,7 +10,8 @@
  *    in the list, so the host gets it even when the first answer was lost.
  * K4 Two reads without a change between them return the same metadata, so the host does nothing.
  */
-import { hostRequestSchema, type HostRequest, type QueueMessage } from '@anneal/contracts/calls/configuration.ts';
+import { hostRequestSchema, type HostRequest } from '@anneal/contracts/calls/host-messages.ts';
+import { type QueueMessage } from '@anneal/contracts/calls/queues.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ConfigurationResource, DeploymentState, HostDocument, MessageDocument } from '../collections.ts';

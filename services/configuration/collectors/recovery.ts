@@ -11,7 +11,7 @@
  * | its hook still runs | nothing; a later recovery looks again |
  * | its hook was killed | the host forgets that it began, and runs it next, at most three times in all; with `options.on_interrupt: fail` the answer is a failure, as with Anneal's agent |
  */
-import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 

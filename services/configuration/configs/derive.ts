@@ -5,7 +5,7 @@
  * then the `deploy_*` inputs, which describe the script's stack, host and action.
  */
 import { createHash } from 'node:crypto';
-import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { isObject, storedProperty, type Json, type JsonObject, type SealableObject } from '@anneal/contracts/json.ts';
 import type { DeploymentSignalTransport } from '@anneal/contracts/transports.ts';
 import { pythonYaml } from '@anneal/python/text/yaml-writer.ts';

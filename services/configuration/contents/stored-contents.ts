@@ -9,7 +9,7 @@
  * K3 The blobs of this service differ from those of others by their first line, so no other service removes them.
  */
 import { createHash } from 'node:crypto';
-import type { ConfigReference } from '@anneal/contracts/calls/configuration.ts';
+import type { ConfigReference } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';

@@ -1,13 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  configCreate,
-  configDelete,
-  deploymentCreate,
-  deploymentShow,
-  hostRequestSchema,
-  queueClaim,
-  runConfig,
-} from '@anneal/contracts/calls/configuration.ts';
+import { configCreate, configDelete } from '@anneal/contracts/calls/configs.ts';
+import { deploymentCreate, deploymentShow } from '@anneal/contracts/calls/deployments.ts';
+import { hostRequestSchema, runConfig } from '@anneal/contracts/calls/host-messages.ts';
+import { queueClaim } from '@anneal/contracts/calls/queues.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openConfigurationCollections, type ConfigurationCollections } from '../collections.ts';

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { contextShow, deploymentList, hostDelete } from '@anneal/contracts/calls/configuration.ts';
+import { contextShow } from '@anneal/contracts/calls/context.ts';
+import { deploymentList } from '@anneal/contracts/calls/deployments.ts';
+import { hostDelete } from '@anneal/contracts/calls/hosts.ts';
 import { contextDataSchema, type ContextData } from '@anneal/contracts/calls/context.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';

@@ -1,13 +1,9 @@
 /** Requests that the engine sends before those that they come after are answered: one queue, one order, one round trip. */
 import { randomUUID } from 'node:crypto';
-import {
-  deploymentShow,
-  hostCollect,
-  hostRequestSchema,
-  queueClaim,
-  queueMessages,
-  type DeploymentView,
-} from '@anneal/contracts/calls/configuration.ts';
+import { deploymentShow, type DeploymentView } from '@anneal/contracts/calls/deployments.ts';
+import { hostCollect } from '@anneal/contracts/calls/hosts.ts';
+import { hostRequestSchema } from '@anneal/contracts/calls/host-messages.ts';
+import { queueClaim, queueMessages } from '@anneal/contracts/calls/queues.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

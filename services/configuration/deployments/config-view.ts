@@ -1,5 +1,5 @@
 /** Views of configs: those that templates define and those that deployments derive. Secrets are masked. */
-import type { ConfigView } from '@anneal/contracts/calls/configuration.ts';
+import type { ConfigView } from '@anneal/contracts/calls/configs.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';

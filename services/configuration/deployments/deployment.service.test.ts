@@ -1,14 +1,9 @@
 import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { randomUUID } from 'node:crypto';
-import {
-  configCreate,
-  configList,
-  configShow,
-  deploymentList,
-  deploymentShow,
-  hostDelete,
-  queueMessages,
-} from '@anneal/contracts/calls/configuration.ts';
+import { configCreate, configList, configShow } from '@anneal/contracts/calls/configs.ts';
+import { deploymentList, deploymentShow } from '@anneal/contracts/calls/deployments.ts';
+import { hostDelete } from '@anneal/contracts/calls/hosts.ts';
+import { queueMessages } from '@anneal/contracts/calls/queues.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { createTestContext, eventually } from '@anneal/runtime/testing.ts';

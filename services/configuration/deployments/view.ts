@@ -1,8 +1,8 @@
 /** Views of deployments. Secrets are masked. */
-import type { deploymentList, DeploymentView, HostMetadata } from '@anneal/contracts/calls/configuration.ts';
+import type { deploymentList, DeploymentView, HostMetadata } from '@anneal/contracts/calls/deployments.ts';
 import type { z } from 'zod';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
+import type { Condition } from '@anneal/contracts/calls/stacks.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ConfigurationCollections, ConfigurationResource, DeploymentState, HostDocument } from '../collections.ts';
 import { viewConfig } from './config-view.ts';

@@ -1,4 +1,5 @@
-import { hostShow, queueClaim } from '@anneal/contracts/calls/configuration.ts';
+import { hostShow } from '@anneal/contracts/calls/hosts.ts';
+import { queueClaim } from '@anneal/contracts/calls/queues.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { expect, it } from 'vitest';
 import { openConfigurationCollections, type HostDocument } from '../collections.ts';

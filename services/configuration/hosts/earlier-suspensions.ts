@@ -2,7 +2,7 @@
  * Notes the servers that were suspended while no service followed suspensions: before an update from a version that did
  * not. Each start asks the scheduling service once, about the stacks of the hosts that are silent by then.
  */
-import { stackList } from '@anneal/contracts/calls/scheduling.ts';
+import { stackList } from '@anneal/contracts/calls/stacks.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { sweepEvery } from '@anneal/runtime/work/sweeps.ts';
 import type { HostDocument } from '../collections.ts';

@@ -9,7 +9,7 @@
  *    refusal of its credentials is what a host can rely on.
  */
 import type { BrokerAccess, HostDoor } from '@anneal/bus/hosts/door.ts';
-import type { HostFarewell } from '@anneal/contracts/calls/configuration.ts';
+import type { HostFarewell } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { change } from '@anneal/store/change.ts';
 import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';

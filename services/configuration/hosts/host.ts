@@ -11,13 +11,13 @@
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { HostCollector, HostView } from '@anneal/contracts/calls/configuration.ts';
+import type { HostCollector, HostView } from '@anneal/contracts/calls/hosts.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { hostRequestsQueue, hostResponsesQueue, queueNamedLike } from '@anneal/contracts/queues.ts';
 import { noPlace, type Occasion, type Origin, type TreePlace } from '@anneal/contracts/origin.ts';
-import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
+import type { Condition } from '@anneal/contracts/calls/stacks.ts';
 import type { HostDoor } from '@anneal/bus/hosts/door.ts';
 import type { Admission, ProjectQuotas } from '@anneal/runtime/service/project-quotas.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';

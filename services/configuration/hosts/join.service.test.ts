@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import * as contract from '@anneal/contracts/calls/configuration.ts';
+import * as hostCalls from '@anneal/contracts/calls/hosts.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createRig, project, type Rig } from '../testing/running-service.ts';
 
@@ -7,9 +7,9 @@ let rig: Rig;
 afterEach(() => rig.dispose());
 
 const key = 'a key of at least 16';
-const join = (host = 'web') => rig.ask(contract.hostJoin, { project, host });
+const join = (host = 'web') => rig.ask(hostCalls.hostJoin, { project, host });
 const exchange = (join_token: string, with_key = key) =>
-  rig.ask(contract.hostJoinExchange, { join_token, key: with_key });
+  rig.ask(hostCalls.hostJoinExchange, { join_token, key: with_key });
 
 describe('a host that joins', () => {
   it.each(['/tmp/x', '', 'a\u0001b'])('refuses %j as a name', async (name) => {
@@ -26,7 +26,7 @@ describe('a host that joins', () => {
     rig = await createRig();
     const refused = { code: 'InvalidRequest', message: expect.stringContaining(`the name ${queue}, which is that of`) };
     await expect(join(name)).rejects.toMatchObject(refused);
-    await expect(rig.ask(contract.hostCreate, { id: randomUUID(), name, project })).rejects.toMatchObject(refused);
+    await expect(rig.ask(hostCalls.hostCreate, { id: randomUUID(), name, project })).rejects.toMatchObject(refused);
   });
 
   it.each(['anneal', 'anneal.example.org', 'host.example.org'])('accepts the name %s', async (name) => {
@@ -43,16 +43,16 @@ describe('a host that joins', () => {
     expect(first).toMatchObject({ host_id: host.id, name: 'web', requests_queue: `host.${host.id}.requests` });
     expect(await exchange(join_token)).toEqual(first);
     await expect(exchange(join_token, 'another key of 16')).rejects.toMatchObject({ code: 'Conflict' });
-    expect(await rig.ask(contract.hostAuthenticate, { token: first.token })).toMatchObject({ host_id: host.id });
+    expect(await rig.ask(hostCalls.hostAuthenticate, { token: first.token })).toMatchObject({ host_id: host.id });
 
     const again = await join();
     expect(again.host.id).toBe(host.id);
     await expect(exchange(join_token)).rejects.toMatchObject({ code: 'NotFound' });
     const second = await exchange(again.join_token);
-    await expect(rig.ask(contract.hostAuthenticate, { token: first.token })).rejects.toMatchObject({
+    await expect(rig.ask(hostCalls.hostAuthenticate, { token: first.token })).rejects.toMatchObject({
       code: 'Unauthorized',
     });
-    expect(await rig.ask(contract.hostAuthenticate, { token: second.token })).toMatchObject({ host_id: host.id });
+    expect(await rig.ask(hostCalls.hostAuthenticate, { token: second.token })).toMatchObject({ host_id: host.id });
     await expect(exchange('a-guess-of-a-token')).rejects.toMatchObject({ code: 'NotFound' });
     const hosts = await rig.context.store.collection({ name: 'configuration_hosts', indexes: [] });
     const stored = JSON.stringify(await hosts.get(host.id));
@@ -67,32 +67,32 @@ describe('a host that joins', () => {
     const tries = await Promise.allSettled([exchange(join_token, `${key} 1`), exchange(join_token, `${key} 2`)]);
     const won = tries.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
     expect(won).toHaveLength(1);
-    expect(await rig.ask(contract.hostAuthenticate, { token: won[0]?.token ?? '' })).toMatchObject({ name: 'web' });
+    expect(await rig.ask(hostCalls.hostAuthenticate, { token: won[0]?.token ?? '' })).toMatchObject({ name: 'web' });
   });
 
   it('is taken by a deployed server of its name, returns when the server is deleted, and only then can be deleted', async () => {
     rig = await createRig();
     const { host } = await join();
     const server = { id: randomUUID(), name: 'web', project, take_joined: true };
-    const taken = await rig.ask(contract.hostCreate, server);
+    const taken = await rig.ask(hostCalls.hostCreate, server);
     expect(taken.host.id).toBe(host.id);
-    expect((await rig.ask(contract.hostCreate, server)).host.id).toBe(host.id);
-    const other = await rig.ask(contract.hostCreate, { ...server, id: randomUUID() });
+    expect((await rig.ask(hostCalls.hostCreate, server)).host.id).toBe(host.id);
+    const other = await rig.ask(hostCalls.hostCreate, { ...server, id: randomUUID() });
     expect(other.host.id).not.toBe(host.id);
-    await expect(rig.ask(contract.hostRemove, { project, host: host.id })).rejects.toMatchObject({ code: 'Conflict' });
-    await expect(rig.ask(contract.hostRemove, { project, host: other.host.id })).rejects.toMatchObject({
+    await expect(rig.ask(hostCalls.hostRemove, { project, host: host.id })).rejects.toMatchObject({ code: 'Conflict' });
+    await expect(rig.ask(hostCalls.hostRemove, { project, host: other.host.id })).rejects.toMatchObject({
       code: 'Conflict',
     });
-    for (let repeat = 0; repeat < 2; repeat += 1) await rig.ask(contract.hostDelete, { id: server.id });
-    expect(await rig.ask(contract.hostShow, { project, host: host.id })).toMatchObject({ id: host.id });
-    await rig.ask(contract.hostRemove, { project, host: host.id });
-    await expect(rig.ask(contract.hostShow, { project, host: host.id })).rejects.toMatchObject({ code: 'NotFound' });
+    for (let repeat = 0; repeat < 2; repeat += 1) await rig.ask(hostCalls.hostDelete, { id: server.id });
+    expect(await rig.ask(hostCalls.hostShow, { project, host: host.id })).toMatchObject({ id: host.id });
+    await rig.ask(hostCalls.hostRemove, { project, host: host.id });
+    await expect(rig.ask(hostCalls.hostShow, { project, host: host.id })).rejects.toMatchObject({ code: 'NotFound' });
   });
 
   it('is a new host for a server that provisions its own machine', async () => {
     rig = await createRig();
     const { host } = await join();
-    const created = await rig.ask(contract.hostCreate, { id: randomUUID(), name: 'web', project });
+    const created = await rig.ask(hostCalls.hostCreate, { id: randomUUID(), name: 'web', project });
     expect(created.host.id).not.toBe(host.id);
   });
 });

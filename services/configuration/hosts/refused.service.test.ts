@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { deploymentShow, hostMessageRefused } from '@anneal/contracts/calls/configuration.ts';
+import { deploymentShow } from '@anneal/contracts/calls/deployments.ts';
+import { hostMessageRefused } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -6,7 +6,7 @@ import {
   type HostHello,
   type HostProgress,
   type HostResponse,
-} from '@anneal/contracts/calls/configuration.ts';
+} from '@anneal/contracts/calls/host-messages.ts';
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { z } from 'zod';

@@ -2,7 +2,7 @@
  * The one definition of a silent host, for the metric, the overview and the explanations: its agent has stopped asking
  * for work, and its server is not suspended. The machine of a suspended server is off on purpose, until it is resumed.
  */
-import { hostStatuses } from '@anneal/contracts/calls/configuration.ts';
+import { hostStatuses } from '@anneal/contracts/calls/hosts.ts';
 import { resourceEvent } from '@anneal/contracts/events.ts';
 import { on, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import type { Collection } from '@anneal/store/port.ts';

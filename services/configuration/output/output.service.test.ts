@@ -4,9 +4,9 @@ import {
   deploymentCreate,
   deploymentDelete,
   deploymentShow,
-  configCreate,
   type DeploymentView,
-} from '@anneal/contracts/calls/configuration.ts';
+} from '@anneal/contracts/calls/deployments.ts';
+import { configCreate } from '@anneal/contracts/calls/configs.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { outputRead, runReport, type OutputRead } from '@anneal/contracts/output.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

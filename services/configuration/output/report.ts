@@ -1,7 +1,7 @@
 /** Takes what a host reports of a run in progress, and tells the host when it must stop. */
 import type { RunReport } from '@anneal/contracts/output.ts';
 import { deploymentEvent } from '@anneal/contracts/events.ts';
-import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import type { ConfigurationResource, DeploymentState } from '../collections.ts';
 import { byRun } from '../deployments/runs/carry-out.ts';
 import type { RunContext } from '../deployments/runs/run-context.ts';

@@ -1,5 +1,8 @@
 /** Batches of a host: several requests with one claim, and their answers with the next. */
-import * as contract from '@anneal/contracts/calls/configuration.ts';
+import * as deploymentCalls from '@anneal/contracts/calls/deployments.ts';
+import * as hostMessages from '@anneal/contracts/calls/host-messages.ts';
+import * as hostCalls from '@anneal/contracts/calls/hosts.ts';
+import * as queueCalls from '@anneal/contracts/calls/queues.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -23,7 +26,7 @@ const offer = async (name: string, more: JsonObject = {}): Promise<string> => {
 const queue = (role: string): string => `host.${host}.${role}`;
 const claim = async (more: { batch?: number; answers?: Json[]; client_id?: string } = {}) => {
   const { answers, ...rest } = more;
-  const { messages, answered } = await rig.ask(contract.queueClaim, {
+  const { messages, answered } = await rig.ask(queueCalls.queueClaim, {
     project,
     queue: queue('requests'),
     ttl: 60,
@@ -33,7 +36,7 @@ const claim = async (more: { batch?: number; answers?: Json[]; client_id?: strin
     ...rest,
     ...(answers && { answers: answers.map((body) => ({ body, ttl: 600 })) }),
   });
-  return { answered, requests: messages.map(({ body }) => contract.hostRequestSchema.parse(body)) };
+  return { answered, requests: messages.map(({ body }) => hostMessages.hostRequestSchema.parse(body)) };
 };
 const names = ({ requests }: Awaited<ReturnType<typeof claim>>): string[] => requests.map(({ name }) => name);
 const done = ({ id }: { id: string }, status_code = 0) => ({
@@ -79,10 +82,10 @@ it('takes answers with the next claim: the runs end in order, each with its star
   ]);
   expect(steps.findLast((each) => each.startsWith('1'))).toBe('1 deployment.failed');
   for (const deployment of ids) {
-    const { accepted_at } = await rig.ask(contract.deploymentShow, { project, deployment });
+    const { accepted_at } = await rig.ask(deploymentCalls.deploymentShow, { project, deployment });
     expect(accepted_at).toEqual(expect.any(String));
   }
-  const { messages } = await rig.ask(contract.queueMessages, {
+  const { messages } = await rig.ask(queueCalls.queueMessages, {
     project,
     queue: queue('responses'),
     include_claimed: true,
@@ -93,7 +96,7 @@ it('takes answers with the next claim: the runs end in order, each with its star
   // A repeat, because the answer to the claim was lost, changes nothing.
   const again = await claim({ answers: requests.map((request, index) => done(request, index)) });
   expect(names(again)).toEqual(['c']);
-  expect((await rig.ask(contract.hostShow, { host })).unexpected_total).toBe(0);
+  expect((await rig.ask(hostCalls.hostShow, { host })).unexpected_total).toBe(0);
   expect(c).toBeDefined();
 });
 
@@ -109,7 +112,7 @@ it('C6: a request behind the first that was replaced is not offered again, also 
     fence: 2,
     properties: { hosted_on: host, script: 'echo new' },
   });
-  await eventually(async () => ((await rig.ask(contract.hostShow, { host })).pending === 3 ? true : undefined));
+  await eventually(async () => ((await rig.ask(hostCalls.hostShow, { host })).pending === 3 ? true : undefined));
   const [first] = requests;
   if (!first) throw new Error('no request');
   const next = await claim({ answers: [done(first)] });
@@ -137,7 +140,7 @@ it('refuses a claim with an answer that is not valid, and changes nothing', asyn
 });
 
 it('refuses answers with a claim of a queue that belongs to no host', async () => {
-  const wrong = rig.ask(contract.queueClaim, {
+  const wrong = rig.ask(queueCalls.queueClaim, {
     project,
     queue: 'mine',
     ttl: 60,
@@ -151,7 +154,7 @@ it('names the waiting hosts that have a request which no client holds', async ()
   const other = await rig.host('other');
   const look = async (look_in: string) => {
     const data = { host_ids: [host, other.id, 'none'], within_ms: 0, look_in };
-    return (await rig.ask(contract.hostsPresent, data)).waiting;
+    return (await rig.ask(hostCalls.hostsPresent, data)).waiting;
   };
   expect(await look(project)).toEqual([]);
   await offer('a');

@@ -1,5 +1,5 @@
 /** The reads and writes of a claim. They limit how many steps of hosts a server makes in a second. */
-import * as contract from '@anneal/contracts/calls/configuration.ts';
+import * as queueCalls from '@anneal/contracts/calls/queues.ts';
 import { createTestContext, notingStore, type TestContext } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createRig, project, type Rig } from '../testing/running-service.ts';
@@ -27,10 +27,10 @@ afterAll(async () => {
   await context?.dispose();
 });
 
-const claim = (more: Partial<contract.QueueClaim> = {}) => {
+const claim = (more: Partial<queueCalls.QueueClaim> = {}) => {
   calls.length = 0;
   const queue = `host.${host}.requests`;
-  return rig.ask(contract.queueClaim, { project, queue, ttl: 60, grace: 60, client_id: 'agent', batch: 10, ...more });
+  return rig.ask(queueCalls.queueClaim, { project, queue, ttl: 60, grace: 60, client_id: 'agent', batch: 10, ...more });
 };
 const looks = (): Call[] =>
   calls.filter(({ method, given }) => method === 'find' && JSON.stringify(given).includes(`host.${host}.requests`));

@@ -1,4 +1,4 @@
-import * as contract from '@anneal/contracts/calls/configuration.ts';
+import * as queueCalls from '@anneal/contracts/calls/queues.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRig, project, type Rig } from '../testing/running-service.ts';
@@ -11,7 +11,7 @@ afterEach(() => rig.dispose());
 
 const queue = 'later';
 const post = (...messages: { body: number; delay?: number }[]) =>
-  rig.ask(contract.queuePost, {
+  rig.ask(queueCalls.queuePost, {
     project,
     queue,
     client_id: 'me',
@@ -19,10 +19,10 @@ const post = (...messages: { body: number; delay?: number }[]) =>
   });
 const list = async (more: { include_delayed?: boolean } = {}) => {
   const question = { project, queue, include_claimed: true, echo: true, client_id: 'me', ...more };
-  return (await rig.ask(contract.queueMessages, question)).messages.map(({ body }) => body);
+  return (await rig.ask(queueCalls.queueMessages, question)).messages.map(({ body }) => body);
 };
 const claim = async () =>
-  (await rig.ask(contract.queueClaim, { project, queue, ttl: 60, grace: 60 })).messages.map(({ body }) => body);
+  (await rig.ask(queueCalls.queueClaim, { project, queue, ttl: 60, grace: 60 })).messages.map(({ body }) => body);
 
 describe('Q4: a delayed message', () => {
   it('is listed, claimed and popped only after its delay, and does not delay those behind it', async () => {
@@ -35,14 +35,14 @@ describe('Q4: a delayed message', () => {
       return found.length > 0 ? found : undefined;
     });
     expect(first).toEqual([1]);
-    const popped = await rig.ask(contract.queueMessageDelete, { project, queue, pop: 5 });
+    const popped = await rig.ask(queueCalls.queueMessageDelete, { project, queue, pop: 5 });
     expect(popped.messages).toEqual([]);
     expect(await list({ include_delayed: true })).toEqual([1, 2, 3]);
   });
 
   it('has the delay of its queue when it names none', async () => {
     const create = (delay: unknown) =>
-      rig.ask(contract.queueCreate, { project, queue, metadata: { _default_message_delay: delay as number } });
+      rig.ask(queueCalls.queueCreate, { project, queue, metadata: { _default_message_delay: delay as number } });
     for (const wrong of [-1, 901, 1.5, '5']) {
       await expect(create(wrong)).rejects.toMatchObject({ mistakes: [{ path: '_default_message_delay' }] });
     }
@@ -56,7 +56,7 @@ describe('Q4: a delayed message', () => {
     const messages = [{ body: { id: 'r', status_code: 0 }, ttl: 60, delay: 5 }];
     for (const role of ['requests', 'responses']) {
       const question = { project, queue: `host.${id}.${role}`, client_id: 'me', messages };
-      await expect(rig.ask(contract.queuePost, question)).rejects.toMatchObject({
+      await expect(rig.ask(queueCalls.queuePost, question)).rejects.toMatchObject({
         code: 'InvalidRequest',
         mistakes: [{ path: 'messages.0.delay' }],
       });
@@ -67,12 +67,12 @@ describe('Q4: a delayed message', () => {
 describe('a message without a time to live', () => {
   it('lives as long as its queue says when it names no time, and at most as long as the gateway allows', async () => {
     const create = (ttl: unknown) =>
-      rig.ask(contract.queueCreate, { project, queue, metadata: { _default_message_ttl: ttl as number } });
+      rig.ask(queueCalls.queueCreate, { project, queue, metadata: { _default_message_ttl: ttl as number } });
     for (const wrong of [59, 1_209_601, 60.5, '60']) {
       await expect(create(wrong)).rejects.toMatchObject({ mistakes: [{ path: '_default_message_ttl' }] });
     }
     const put = (messages: { body: number; ttl?: number }[], most_default_ttl?: number) =>
-      rig.ask(contract.queuePost, {
+      rig.ask(queueCalls.queuePost, {
         project,
         queue,
         client_id: 'me',
@@ -84,7 +84,7 @@ describe('a message without a time to live', () => {
     await put([{ body: 1 }, { body: 2, ttl: 90 }]);
     await put([{ body: 3 }], 300);
     const question = { project, queue, include_claimed: true, echo: true, client_id: 'me' };
-    const { messages } = await rig.ask(contract.queueMessages, question);
+    const { messages } = await rig.ask(queueCalls.queueMessages, question);
     expect(messages.map(({ ttl }) => ttl)).toEqual([3600, 600, 90, 300]);
   });
 });

@@ -1,4 +1,5 @@
-import * as contract from '@anneal/contracts/calls/configuration.ts';
+import * as hostCalls from '@anneal/contracts/calls/hosts.ts';
+import * as queueCalls from '@anneal/contracts/calls/queues.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { hostRequestsQueue } from '@anneal/contracts/queues.ts';
 import { randomUUID } from 'node:crypto';
@@ -9,28 +10,28 @@ let rig: Rig;
 afterEach(() => rig.dispose());
 
 const post = (queue: string, ...bodies: Json[]) =>
-  rig.ask(contract.queuePost, {
+  rig.ask(queueCalls.queuePost, {
     project,
     queue,
     client_id: 'me',
     messages: bodies.map((body) => ({ body, ttl: 300 })),
   });
-const pop = (queue: string, count: number) => rig.ask(contract.queueMessageDelete, { project, queue, pop: count });
-const total = async (queue: string) => (await rig.ask(contract.queueShow, { project, queue })).total;
+const pop = (queue: string, count: number) => rig.ask(queueCalls.queueMessageDelete, { project, queue, pop: count });
+const total = async (queue: string) => (await rig.ask(queueCalls.queueShow, { project, queue })).total;
 const refusal = (words: string, code = 'LimitReached') => ({ code, message: expect.stringContaining(words) as string });
 
 describe('the limits of queues', () => {
   it('refuse a queue above the limit, by create and by post, without counting queues of hosts', async () => {
     rig = await createRig({ environment: { ANNEAL_CONFIGURATION_PROJECT_QUEUES: '2' } });
     await rig.host('h');
-    await rig.ask(contract.queueCreate, { project, queue: 'a' });
+    await rig.ask(queueCalls.queueCreate, { project, queue: 'a' });
     await post('b', 1);
     const refused = refusal('has 2 queues and the limit is 2 (ANNEAL_CONFIGURATION_PROJECT_QUEUES)', 'QuotaExceeded');
-    await expect(rig.ask(contract.queueCreate, { project, queue: 'c' })).rejects.toMatchObject(refused);
+    await expect(rig.ask(queueCalls.queueCreate, { project, queue: 'c' })).rejects.toMatchObject(refused);
     await expect(post('c', 1)).rejects.toMatchObject(refused);
     await post('b', 2);
-    await rig.ask(contract.queueCreate, { project, queue: 'a' });
-    await rig.ask(contract.queueDelete, { project, queue: 'a' });
+    await rig.ask(queueCalls.queueCreate, { project, queue: 'a' });
+    await rig.ask(queueCalls.queueDelete, { project, queue: 'a' });
     await post('c', 1);
   });
 
@@ -42,21 +43,21 @@ describe('the limits of queues', () => {
     rig = await createRig({ environment });
     const second = await startService(rig.context, environment);
     try {
-      await Promise.all(['q1', 'q2'].map((queue) => rig.ask(contract.queueCreate, { project, queue })));
+      await Promise.all(['q1', 'q2'].map((queue) => rig.ask(queueCalls.queueCreate, { project, queue })));
       await Promise.all([rig.host('h1'), rig.host('h2')]);
       const fifty = Array.from({ length: 50 }, (_, index) => index);
       const admitted = async (make: (index: number) => Promise<unknown>): Promise<number> =>
         (await Promise.allSettled(fifty.map(make))).filter(({ status }) => status === 'fulfilled').length;
       const [queues, hosts] = await Promise.all([
         admitted((index) =>
-          index % 2 === 0 ? rig.ask(contract.queueCreate, { project, queue: `n${index}` }) : post(`n${index}`, index),
+          index % 2 === 0 ? rig.ask(queueCalls.queueCreate, { project, queue: `n${index}` }) : post(`n${index}`, index),
         ),
         admitted((index) => rig.host(`new${index}`)),
       ]);
       expect([queues, hosts]).toEqual([1, 1]);
-      expect((await rig.ask(contract.queueList, { project, limit: 100 })).queues).toHaveLength(3 + 2 * 3);
+      expect((await rig.ask(queueCalls.queueList, { project, limit: 100 })).queues).toHaveLength(3 + 2 * 3);
       const id = randomUUID();
-      await expect(rig.ask(contract.hostCreate, { id, name: 'more', project })).rejects.toMatchObject(
+      await expect(rig.ask(hostCalls.hostCreate, { id, name: 'more', project })).rejects.toMatchObject(
         refusal('the project has 3 hosts and the limit is 3', 'QuotaExceeded'),
       );
     } finally {
@@ -69,9 +70,9 @@ describe('the limits of queues', () => {
     rig = await createRig({ environment });
     const id = randomUUID();
     const repeats = Array.from({ length: 10 });
-    const made = await Promise.all(repeats.map(() => rig.ask(contract.hostCreate, { id, name: 'h', project })));
+    const made = await Promise.all(repeats.map(() => rig.ask(hostCalls.hostCreate, { id, name: 'h', project })));
     expect(new Set(made.map(({ token }) => token)).size).toBe(1);
-    const created = await Promise.all(repeats.map(() => rig.ask(contract.queueCreate, { project, queue: 'a' })));
+    const created = await Promise.all(repeats.map(() => rig.ask(queueCalls.queueCreate, { project, queue: 'a' })));
     expect(created.filter((each) => each.created)).toHaveLength(1);
   });
 
@@ -94,7 +95,7 @@ describe('the limits of queues', () => {
     await post('a', 'stays');
     for (let index = 0; index < 5; index += 1) {
       const { ids } = await post('a', index);
-      await rig.ask(contract.queueMessageDelete, { project, queue: 'a', ids });
+      await rig.ask(queueCalls.queueMessageDelete, { project, queue: 'a', ids });
     }
     expect(await total('a')).toBe(1);
   });
@@ -133,7 +134,7 @@ it('the limit of hosts refuses a new host above it, and accepts a repeat', async
   await expect(rig.host('i')).rejects.toMatchObject(
     refusal('the project has 1 hosts and the limit is 1 (ANNEAL_CONFIGURATION_PROJECT_HOSTS)', 'QuotaExceeded'),
   );
-  await expect(rig.ask(contract.hostCreate, { id, name: 'h', project })).resolves.toMatchObject({ host: { id } });
+  await expect(rig.ask(hostCalls.hostCreate, { id, name: 'h', project })).resolves.toMatchObject({ host: { id } });
 });
 
 it('the limit of hosts is exact for simultaneous ones', async () => {

@@ -1,27 +1,27 @@
-import * as contract from '@anneal/contracts/calls/configuration.ts';
+import * as queueCalls from '@anneal/contracts/calls/queues.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createRig, project, type Rig } from '../testing/running-service.ts';
 
 let rig: Rig;
 beforeEach(async () => {
   rig = await createRig();
-  for (let at = 0; at < 8; at += 1) await rig.ask(contract.queueCreate, { project, queue: `q${at}` });
+  for (let at = 0; at < 8; at += 1) await rig.ask(queueCalls.queueCreate, { project, queue: `q${at}` });
   await post('q2', 3);
   await post('q5', 5);
   await post('q6', 3);
-  await rig.ask(contract.queueClaim, { project, queue: 'q5', ttl: 60, grace: 60, limit: 4 });
+  await rig.ask(queueCalls.queueClaim, { project, queue: 'q5', ttl: 60, grace: 60, limit: 4 });
 });
 afterEach(() => rig.dispose());
 
 const post = (queue: string, count: number) =>
-  rig.ask(contract.queuePost, {
+  rig.ask(queueCalls.queuePost, {
     project,
     queue,
     client_id: 'me',
     messages: Array.from({ length: count }, (_, body) => ({ ttl: 300, body })),
   });
 const page = async (more: object) => {
-  const { queues, ...counts } = await rig.ask(contract.queueList, { project, page: { limit: 3, ...more } });
+  const { queues, ...counts } = await rig.ask(queueCalls.queueList, { project, page: { limit: 3, ...more } });
   return { ...counts, names: queues.map(({ name, free }) => `${name}: ${free}`) };
 };
 

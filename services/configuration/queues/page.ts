@@ -1,5 +1,5 @@
 /** Pages of the queues of a project. */
-import type { QueueView } from '@anneal/contracts/calls/configuration.ts';
+import type { QueueView } from '@anneal/contracts/calls/queues.ts';
 import type { PageRequest } from '@anneal/contracts/page.ts';
 import { pageOfRows, type PagedRows, type StoredPage } from '@anneal/store/page.ts';
 import type { ListedRow } from '@anneal/store/port.ts';

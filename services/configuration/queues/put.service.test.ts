@@ -1,5 +1,5 @@
 /** Messages that arrive together: they are stored together, in order, and their host is changed once. */
-import * as contract from '@anneal/contracts/calls/configuration.ts';
+import * as hostCalls from '@anneal/contracts/calls/hosts.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
 import { Serial } from '@anneal/runtime/work/serial.ts';
@@ -102,7 +102,7 @@ it('a host that says hello many times at once is recorded once', async () => {
   const { id } = await rig.host('web');
   calls.length = 0;
   await Promise.all(Array.from({ length: 20 }, () => rig.post(id, { hello: true, facts: { rack: 'a' } })));
-  expect(await rig.ask(contract.hostShow, { host: id })).toMatchObject({ status: 'up', facts: { rack: 'a' } });
+  expect(await rig.ask(hostCalls.hostShow, { host: id })).toMatchObject({ status: 'up', facts: { rack: 'a' } });
   // The host with its event, and without it when the event is sent.
   expect(countOf('configuration_hosts replace')).toBeLessThanOrEqual(4);
 });

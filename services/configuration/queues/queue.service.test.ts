@@ -1,6 +1,7 @@
 import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { randomUUID } from 'node:crypto';
-import * as contract from '@anneal/contracts/calls/configuration.ts';
+import * as hostCalls from '@anneal/contracts/calls/hosts.ts';
+import * as queueCalls from '@anneal/contracts/calls/queues.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createRig, project, type Rig } from '../testing/running-service.ts';
@@ -15,14 +16,14 @@ afterEach(() => rig.dispose());
 
 const queue = 'q1';
 const post = (bodies: Json[], more: { queue?: string; client_id?: string; ttl?: number } = {}) =>
-  rig.ask(contract.queuePost, {
+  rig.ask(queueCalls.queuePost, {
     project,
     queue: more.queue ?? queue,
     client_id: more.client_id ?? 'me',
     messages: bodies.map((body) => ({ body, ttl: more.ttl ?? 300 })),
   });
 const list = (more: Record<string, unknown> = {}) =>
-  rig.ask(contract.queueMessages, {
+  rig.ask(queueCalls.queueMessages, {
     project,
     queue,
     include_claimed: false,
@@ -31,25 +32,25 @@ const list = (more: Record<string, unknown> = {}) =>
     ...more,
   });
 const claim = (more: Record<string, unknown> = {}) =>
-  rig.ask(contract.queueClaim, { project, queue, ttl: 60, grace: 60, ...more });
+  rig.ask(queueCalls.queueClaim, { project, queue, ttl: 60, grace: 60, ...more });
 const bodies = (answer: { messages: { body: Json }[] }): Json[] => answer.messages.map((message) => message.body);
 
 describe('a queue', () => {
   it('is created by the first post and returns messages in order', async () => {
-    await expect(rig.ask(contract.queueShow, { project, queue })).rejects.toMatchObject({ code: 'NotFound' });
+    await expect(rig.ask(queueCalls.queueShow, { project, queue })).rejects.toMatchObject({ code: 'NotFound' });
     await post([1, 2]);
     await post([3]);
     expect(bodies(await list())).toEqual([1, 2, 3]);
-    expect(await rig.ask(contract.queueShow, { project, queue })).toMatchObject({ total: 3, claimed: 0, free: 3 });
+    expect(await rig.ask(queueCalls.queueShow, { project, queue })).toMatchObject({ total: 3, claimed: 0, free: 3 });
   });
 
   it('shows the size limit of its posts, also before its first message when the client asks for it', async () => {
     const larger = await createRig({ environment: { ANNEAL_CONFIGURATION_POST_BYTES: '524288' } });
     onTestFinished(() => larger.dispose());
-    const absent = await larger.ask(contract.queueShow, { project, queue, or_empty: true });
+    const absent = await larger.ask(queueCalls.queueShow, { project, queue, or_empty: true });
     expect(absent).toMatchObject({ name: queue, total: 0, metadata: {}, post_bytes: 524_288 });
-    await larger.ask(contract.queueCreate, { project, queue });
-    expect(await larger.ask(contract.queueShow, { project, queue })).toMatchObject({ post_bytes: 524_288 });
+    await larger.ask(queueCalls.queueCreate, { project, queue });
+    expect(await larger.ask(queueCalls.queueShow, { project, queue })).toMatchObject({ post_bytes: 524_288 });
   });
 
   it('Q1: keeps the order of many posts at the same time, and loses none', async () => {
@@ -74,17 +75,17 @@ describe('a queue', () => {
     await post([1, 2, 3]);
     const { messages } = await list();
     expect(bodies(await list({ marker: messages[0]?.id }))).toEqual([2, 3]);
-    await rig.ask(contract.queueMessageDelete, { project, queue, ids: [messages[1]?.id ?? ''] });
+    await rig.ask(queueCalls.queueMessageDelete, { project, queue, ids: [messages[1]?.id ?? ''] });
     expect(await list({ marker: messages[1]?.id })).toMatchObject({ messages: [] });
   });
 
   it('moves a message that was claimed too often to its dead-letter queue', async () => {
     const metadata = { _max_claim_count: 2, _dead_letter_queue: 'DLQ', _dead_letter_queue_messages_ttl: 90 };
-    await rig.ask(contract.queueCreate, { project, queue, metadata });
+    await rig.ask(queueCalls.queueCreate, { project, queue, metadata });
     await post([{ n: 1 }]);
     for (let turn = 0; turn < 2; turn += 1) {
       const { claim_id } = await claim();
-      await rig.ask(contract.queueClaimRelease, { project, queue, claim_id: claim_id ?? '' });
+      await rig.ask(queueCalls.queueClaimRelease, { project, queue, claim_id: claim_id ?? '' });
     }
     expect((await claim()).messages).toEqual([]);
     expect((await list({ queue: 'DLQ' })).messages).toMatchObject([{ body: { n: 1 }, ttl: 90 }]);
@@ -92,7 +93,7 @@ describe('a queue', () => {
   });
 
   it('takes no more bytes at once than its metadata allow', async () => {
-    await rig.ask(contract.queueCreate, { project, queue, metadata: { _max_messages_post_size: 100 } });
+    await rig.ask(queueCalls.queueCreate, { project, queue, metadata: { _max_messages_post_size: 100 } });
     await post([{ n: 1 }]);
     await expect(post([{ text: 'x'.repeat(100) }])).rejects.toMatchObject({ code: 'TooLarge' });
     expect((await list()).messages).toMatchObject([{ body: { n: 1 } }]);
@@ -101,7 +102,7 @@ describe('a queue', () => {
   it('refuses metadata with a wrong queue name or number, and any metadata for a host', async () => {
     const { id } = await rig.host('web');
     const create = (name: string, metadata: Record<string, Json>) =>
-      rig.ask(contract.queueCreate, { project, queue: name, metadata });
+      rig.ask(queueCalls.queueCreate, { project, queue: name, metadata });
     await expect(
       create(queue, {
         _max_messages_post_size: 10 ** 9,
@@ -135,7 +136,7 @@ describe('a queue', () => {
   it('pops the first unclaimed messages, each once', async () => {
     await post([1, 2, 3]);
     await claim({ limit: 1 });
-    const popped = await rig.ask(contract.queueMessageDelete, { project, queue, pop: 5 });
+    const popped = await rig.ask(queueCalls.queueMessageDelete, { project, queue, pop: 5 });
     expect(bodies(popped)).toEqual([2, 3]);
     expect(bodies(await list({ include_claimed: true }))).toEqual([1]);
   });
@@ -143,11 +144,11 @@ describe('a queue', () => {
   it('is listed by name, and deleted with its messages', async () => {
     await post([1], { queue: 'b' });
     await post([1], { queue: 'a' });
-    const names = async () => (await rig.ask(contract.queueList, { project })).queues.map((each) => each.name);
+    const names = async () => (await rig.ask(queueCalls.queueList, { project })).queues.map((each) => each.name);
     expect(await names()).toEqual(['a', 'b']);
-    await rig.ask(contract.queueDelete, { project, queue: 'a' });
+    await rig.ask(queueCalls.queueDelete, { project, queue: 'a' });
     expect(await names()).toEqual(['b']);
-    const page = await rig.ask(contract.queueList, { project, marker: 'b' });
+    const page = await rig.ask(queueCalls.queueList, { project, marker: 'b' });
     expect(page.queues).toEqual([]);
   });
 });
@@ -166,11 +167,13 @@ describe('a claim', () => {
     const { claim_id } = await claim({ limit: 1 });
     expect(bodies(await list())).toEqual([2]);
     expect(bodies(await list({ include_claimed: true }))).toEqual([1, 2]);
-    await rig.ask(contract.queueClaimRelease, { project, queue, claim_id: claim_id ?? '' });
+    await rig.ask(queueCalls.queueClaimRelease, { project, queue, claim_id: claim_id ?? '' });
     expect(bodies(await list())).toEqual([1, 2]);
     const again = await claim({ limit: 1 });
     expect(again.messages[0]).toMatchObject({ body: 1, claim_count: 2 });
-    await expect(rig.ask(contract.queueClaimShow, { project, queue, claim_id: claim_id ?? '' })).rejects.toMatchObject({
+    await expect(
+      rig.ask(queueCalls.queueClaimShow, { project, queue, claim_id: claim_id ?? '' }),
+    ).rejects.toMatchObject({
       code: 'NotFound',
     });
   });
@@ -183,7 +186,7 @@ describe('a claim', () => {
   it.each(deletions)('decides by its id when a claimed message is deleted %s', async (_case, more, code) => {
     await post([1]);
     const { claim_id, messages } = await claim();
-    const deletion = rig.ask(contract.queueMessageDelete, {
+    const deletion = rig.ask(queueCalls.queueMessageDelete, {
       project,
       queue,
       ids: messages.map((message) => message.id),
@@ -203,7 +206,7 @@ describe('a claim', () => {
     expect((await claim()).messages).toEqual([]);
     await expect.poll(async () => bodies(await list())).toEqual([1]);
     await expect(
-      rig.ask(contract.queueClaimRenew, { project, queue, claim_id: claim_id ?? '', ttl: 60 }),
+      rig.ask(queueCalls.queueClaimRenew, { project, queue, claim_id: claim_id ?? '', ttl: 60 }),
     ).rejects.toMatchObject({ code: 'NotFound' });
   });
 });
@@ -219,7 +222,7 @@ describe('the queue of a host', () => {
   it('C2: offers only its first message, and none while that is claimed', async () => {
     const host = await rig.host('web');
     for (const name of ['a', 'b', 'c']) await offer(host.id, name);
-    await expect.poll(async () => (await rig.ask(contract.hostShow, { host: host.id })).pending).toBe(3);
+    await expect.poll(async () => (await rig.ask(hostCalls.hostShow, { host: host.id })).pending).toBe(3);
     const taken: string[] = [];
     for (let turn = 0; turn < 3; turn += 1) {
       const held = await rig.claim(host.id);
@@ -259,15 +262,17 @@ describe('the queue of a host', () => {
     await offer(host.id, 'a');
     await expect.poll(async () => (await claim({ queue: 'web' })).messages.length).toBe(1);
     await post([{ hello: true, facts: { os: 'x' } }], { queue: 'web' });
-    expect(await rig.ask(contract.hostShow, { project, host: 'web' })).toMatchObject({
+    expect(await rig.ask(hostCalls.hostShow, { project, host: 'web' })).toMatchObject({
       status: 'up',
       facts: { os: 'x' },
     });
-    expect(await rig.ask(contract.queueShow, { project, queue: 'web' })).toMatchObject({
+    expect(await rig.ask(queueCalls.queueShow, { project, queue: 'web' })).toMatchObject({
       name: `host.${host.id}.requests`,
       host_id: host.id,
     });
-    await expect(rig.ask(contract.queueDelete, { project, queue: 'web' })).rejects.toMatchObject({ code: 'Forbidden' });
+    await expect(rig.ask(queueCalls.queueDelete, { project, queue: 'web' })).rejects.toMatchObject({
+      code: 'Forbidden',
+    });
     await expect(post([{ anything: 1 }], { queue: 'web.requests' })).rejects.toMatchObject({ code: 'InvalidRequest' });
   });
 
@@ -279,9 +284,12 @@ describe('the queue of a host', () => {
     expect(bodies(await list({ queue: 'web' }))).toEqual([1, 2]);
     await post([3], { queue: 'web' });
     expect(bodies(await claim({ queue: 'web' }))).toEqual([1, 2, 3]);
-    expect(await rig.ask(contract.queueShow, { project, queue: 'web' })).toMatchObject({ name: 'web', host_id: null });
+    expect(await rig.ask(queueCalls.queueShow, { project, queue: 'web' })).toMatchObject({
+      name: 'web',
+      host_id: null,
+    });
     expect(bodies(await claim({ queue: `host.${host.id}.requests` }))).toMatchObject([{ name: 'a' }]);
-    await rig.ask(contract.queueDelete, { project, queue: 'web' });
-    expect(await rig.ask(contract.queueShow, { project, queue: 'web' })).toMatchObject({ host_id: host.id });
+    await rig.ask(queueCalls.queueDelete, { project, queue: 'web' });
+    expect(await rig.ask(queueCalls.queueShow, { project, queue: 'web' })).toMatchObject({ host_id: host.id });
   });
 });

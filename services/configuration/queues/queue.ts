@@ -6,7 +6,7 @@
  * Q3 A message past its time to live is invisible, whether or not it has been swept.
  * Q4 A delayed message is neither claimed nor popped nor listed before its time. It does not delay those behind it.
  */
-import type { QueueMessage, QueueView } from '@anneal/contracts/calls/configuration.ts';
+import type { QueueMessage, QueueView } from '@anneal/contracts/calls/queues.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';

@@ -1,5 +1,5 @@
 /** Zaqar's reserved metadata of a user's queue: what Anneal honours of it, and its values. Pure. */
-import { mostMessageDelay } from '@anneal/contracts/calls/configuration.ts';
+import { mostMessageDelay } from '@anneal/contracts/calls/queues.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { QueueLimits } from './limits.ts';

@@ -1,6 +1,8 @@
 /** For tests: a configuration service on the real embedded bus and store, with a test engine and test hosts. */
 import { randomUUID } from 'node:crypto';
-import * as contract from '@anneal/contracts/calls/configuration.ts';
+import * as hostMessages from '@anneal/contracts/calls/host-messages.ts';
+import * as hostCalls from '@anneal/contracts/calls/hosts.ts';
+import * as queueCalls from '@anneal/contracts/calls/queues.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
@@ -50,8 +52,8 @@ export interface Rig {
 }
 export interface Claimed {
   readonly claim_id: string;
-  readonly message: contract.QueueMessage;
-  readonly request: contract.HostRequest;
+  readonly message: queueCalls.QueueMessage;
+  readonly request: hostMessages.HostRequest;
 }
 export interface RequestParameters {
   type: string;
@@ -121,12 +123,12 @@ export async function createRig(
       ),
     async host(name) {
       const id = randomUUID();
-      const { token } = await rig.ask(contract.hostCreate, { id, name, project });
+      const { token } = await rig.ask(hostCalls.hostCreate, { id, name, project });
       return { id, token };
     },
     async claim(hostId, claimOptions = {}) {
       const name = `host.${hostId}.requests`;
-      const { claim_id, messages } = await rig.ask(contract.queueClaim, {
+      const { claim_id, messages } = await rig.ask(queueCalls.queueClaim, {
         project,
         queue: name,
         ttl: claimOptions.ttl ?? 60,
@@ -135,10 +137,10 @@ export async function createRig(
       });
       const [message] = messages;
       if (claim_id === null || !message) return undefined;
-      return { claim_id, message, request: contract.hostRequestSchema.parse(message.body) };
+      return { claim_id, message, request: hostMessages.hostRequestSchema.parse(message.body) };
     },
     async post(hostId, ...bodies) {
-      await rig.ask(contract.queuePost, {
+      await rig.ask(queueCalls.queuePost, {
         project,
         queue: `host.${hostId}.responses`,
         client_id: 'host',
@@ -179,7 +181,7 @@ export async function claimed(rig: Rig, hostId: string): Promise<Claimed> {
       const found = await rig.claim(hostId);
       if (found) return found;
       const all = { include_claimed: true, echo: true, client_id: '', limit: 10 };
-      ({ messages: waiting } = await rig.ask(contract.queueMessages, { project, queue: requests, ...all }));
+      ({ messages: waiting } = await rig.ask(queueCalls.queueMessages, { project, queue: requests, ...all }));
       return undefined;
     },
     { what: `a request for ${hostId}`, last: () => waiting },

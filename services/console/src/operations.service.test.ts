@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { groupActSchema } from '@anneal/contracts/calls/scaling.ts';
-import { resourceActSchema, stackActSchema } from '@anneal/contracts/calls/scheduling.ts';
+import { resourceActSchema } from '@anneal/contracts/calls/resources.ts';
+import { stackActSchema } from '@anneal/contracts/calls/stacks.ts';
 import { executionActSchema } from '@anneal/contracts/calls/workflow.ts';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';

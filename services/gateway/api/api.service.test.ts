@@ -4,7 +4,7 @@ import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { Consumer } from '@anneal/bus/port.ts';
 import { answer, routeMessages } from '@anneal/bus/consume/route.ts';
 import { eventKept } from '@anneal/contracts/events.ts';
-import { eventLog } from '@anneal/contracts/calls/notification.ts';
+import { eventLog } from '@anneal/contracts/calls/event-log.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { openReplicas } from '@anneal/runtime/service/replica.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

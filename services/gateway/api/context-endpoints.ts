@@ -1,5 +1,5 @@
 /** Contexts: facts of several hosts as one versioned map, for any program. */
-import { contextList, contextShow } from '@anneal/contracts/calls/configuration.ts';
+import { contextList, contextShow } from '@anneal/contracts/calls/context.ts';
 import { contextViewSchema, type ContextView } from '@anneal/contracts/calls/context.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';

@@ -1,13 +1,12 @@
 /** Configs and deployments. */
+import { configCreate, configViewSchema } from '@anneal/contracts/calls/configs.ts';
 import {
-  configCreate,
-  configViewSchema,
   deploymentDelete,
   deploymentList,
   deploymentRun,
   deploymentShow,
   deploymentViewSchema,
-} from '@anneal/contracts/calls/configuration.ts';
+} from '@anneal/contracts/calls/deployments.ts';
 import { json, jsonObject } from '@anneal/contracts/json.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { z } from 'zod';

@@ -1,13 +1,13 @@
 /** Finds a queue by its name, on the bus or in the store. */
 import type { Bus, QueueMeasure } from '@anneal/bus/port.ts';
+import { hostList } from '@anneal/contracts/calls/hosts.ts';
 import {
-  hostList,
   queueList,
   queueMessages,
   queueShow,
   type QueueMessage,
   type QueueView,
-} from '@anneal/contracts/calls/configuration.ts';
+} from '@anneal/contracts/calls/queues.ts';
 import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { nearestOf } from '@anneal/runtime/nearest.ts';
 import type { FastifyRequest } from 'fastify';

@@ -7,7 +7,7 @@ import {
   groupViewSchema,
   type GroupAct,
 } from '@anneal/contracts/calls/scaling.ts';
-import { resourceAct, type ResourceAct } from '@anneal/contracts/calls/scheduling.ts';
+import { resourceAct, type ResourceAct } from '@anneal/contracts/calls/resources.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type HookGrant, readHookToken } from '@anneal/runtime/secrets/hook-grant.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';

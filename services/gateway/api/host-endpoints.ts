@@ -9,7 +9,7 @@ import {
   hostShow,
   hostTokenRenew,
   hostViewSchema,
-} from '@anneal/contracts/calls/configuration.ts';
+} from '@anneal/contracts/calls/hosts.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { metadataAddress } from '@anneal/runtime/secrets/host-keys.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';

@@ -1,13 +1,8 @@
 /** Names the host or node that a request waits for. Only its provider knows it; the engine sees one request. */
-import {
-  deploymentList,
-  hostOverview,
-  hostShow,
-  type DeploymentView,
-  type HostView,
-} from '@anneal/contracts/calls/configuration.ts';
-import { nodeList } from '@anneal/contracts/calls/provisioning.ts';
-import type { stackWhy } from '@anneal/contracts/calls/scheduling.ts';
+import { deploymentList, type DeploymentView } from '@anneal/contracts/calls/deployments.ts';
+import { hostOverview, hostShow, type HostView } from '@anneal/contracts/calls/hosts.ts';
+import { nodeList } from '@anneal/contracts/calls/nodes.ts';
+import type { stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
 import { resourcesQueue } from '@anneal/contracts/queues.ts';
 import type { z } from 'zod';
 import type { Ask } from '../ask.ts';

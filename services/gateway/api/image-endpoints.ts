@@ -1,12 +1,6 @@
 /** Images that machines write to their disks. */
-import {
-  imageAdd,
-  imageList,
-  imageSchema,
-  imageShow,
-  sha256Schema,
-  uploadFormats,
-} from '@anneal/contracts/calls/provisioning.ts';
+import { imageAdd, imageList, imageSchema, imageShow, uploadFormats } from '@anneal/contracts/calls/images.ts';
+import { sha256Schema } from '@anneal/contracts/calls/boot.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import type { ImageUploads } from '../images/uploads.ts';

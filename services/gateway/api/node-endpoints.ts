@@ -1,6 +1,6 @@
 /** Reads of the consoles of machines, which Ironic's API does not have. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { consoleLogSchema, mostConsoleLines, nodeConsoleLog } from '@anneal/contracts/calls/provisioning.ts';
+import { consoleLogSchema, mostConsoleLines, nodeConsoleLog } from '@anneal/contracts/calls/node-hardware.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';

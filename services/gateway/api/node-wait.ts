@@ -1,7 +1,7 @@
 /** Names the node for which a server waits when it waits for a slot, or when its BMC does not answer. */
 import type { BmcHealth } from '@anneal/contracts/bmc-health.ts';
-import { nodeList, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
-import type { stackWhy } from '@anneal/contracts/calls/scheduling.ts';
+import { nodeList, type NodeView } from '@anneal/contracts/calls/nodes.ts';
+import type { stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
 import type { z } from 'zod';
 import type { Ask } from '../ask.ts';
 

@@ -2,7 +2,7 @@
  * Objects of every kind by the words of their names, in one answer: for a person who does not know in which list an
  * object is. A kind that the caller may not list is left out.
  */
-import { hostList } from '@anneal/contracts/calls/configuration.ts';
+import { hostList } from '@anneal/contracts/calls/hosts.ts';
 import {
   foundObjectsSchema,
   objectKinds,
@@ -10,10 +10,11 @@ import {
   type FoundObjects,
   type ObjectKind,
 } from '@anneal/contracts/calls/found-objects.ts';
-import { subscriptionList } from '@anneal/contracts/calls/notification.ts';
-import { imageList, nodeList } from '@anneal/contracts/calls/provisioning.ts';
+import { subscriptionList } from '@anneal/contracts/calls/subscriptions.ts';
+import { imageList } from '@anneal/contracts/calls/images.ts';
+import { nodeList } from '@anneal/contracts/calls/nodes.ts';
 import { groupList } from '@anneal/contracts/calls/scaling.ts';
-import { stackList } from '@anneal/contracts/calls/scheduling.ts';
+import { stackList } from '@anneal/contracts/calls/stacks.ts';
 import { cronTriggerList, workflowList } from '@anneal/contracts/calls/workflow.ts';
 import { hasCode } from '@anneal/contracts/errors.ts';
 import { rowMatcherOf, type PageRequest } from '@anneal/contracts/page.ts';

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { deploymentShow } from '@anneal/contracts/calls/configuration.ts';
+import { deploymentShow } from '@anneal/contracts/calls/deployments.ts';
 import { outputRead, storedNameSchema, type OutputRead } from '@anneal/contracts/output.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';

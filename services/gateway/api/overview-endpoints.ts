@@ -3,10 +3,10 @@
  * operators only.
  */
 import type { Bus, DeadLetter } from '@anneal/bus/port.ts';
-import { hostOverview, type HostView } from '@anneal/contracts/calls/configuration.ts';
+import { hostOverview, type HostView } from '@anneal/contracts/calls/hosts.ts';
 import { overviewSchema, type Need, type Overview } from '@anneal/contracts/calls/overview.ts';
-import { nodeOverview, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
-import { stackOverview, type StackAttention } from '@anneal/contracts/calls/scheduling.ts';
+import { nodeOverview, type NodeView } from '@anneal/contracts/calls/nodes.ts';
+import { stackOverview, type StackAttention } from '@anneal/contracts/calls/stack-progress.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { z } from 'zod';
 import { brokerAwaySince, isBrokerAway, type Ask } from '../ask.ts';

@@ -1,6 +1,7 @@
 /** Pages of the lists whose rows have the forms of Heat and Ironic. */
-import { nodeList } from '@anneal/contracts/calls/provisioning.ts';
-import { stackList, stackResources } from '@anneal/contracts/calls/scheduling.ts';
+import { nodeList } from '@anneal/contracts/calls/nodes.ts';
+import { stackList } from '@anneal/contracts/calls/stacks.ts';
+import { stackResources } from '@anneal/contracts/calls/resources.ts';
 import { jsonObject } from '@anneal/contracts/json.ts';
 import { pageCounts } from '@anneal/contracts/page.ts';
 import { z } from 'zod';

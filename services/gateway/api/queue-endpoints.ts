@@ -1,12 +1,6 @@
 /** All queues, of the store and of the bus. */
 import type { Bus, QueueMeasure } from '@anneal/bus/port.ts';
-import {
-  queueList,
-  queueMessageDelete,
-  queuePost,
-  queueShow,
-  type QueueView,
-} from '@anneal/contracts/calls/configuration.ts';
+import { queueList, queueMessageDelete, queuePost, queueShow, type QueueView } from '@anneal/contracts/calls/queues.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { json, type Json } from '@anneal/contracts/json.ts';
 import { mostInPage, pageCounts, type PageRequest } from '@anneal/contracts/page.ts';

@@ -1,17 +1,9 @@
 /** Stack actions beyond Heat's API: retry, skip, explain, and the hooks of resources. */
 import { leafFailureSchema } from '@anneal/contracts/resource.ts';
-import {
-  resourceAct,
-  resourceActSchema,
-  type ResourceAct,
-  stackAct,
-  stackActSchema,
-  stackRevisionList,
-  stackRevisionShow,
-  type StackAct,
-  stackShow,
-  stackWhy,
-} from '@anneal/contracts/calls/scheduling.ts';
+import { resourceAct, resourceActSchema, type ResourceAct } from '@anneal/contracts/calls/resources.ts';
+import { stackAct, stackActSchema, type StackAct, stackShow } from '@anneal/contracts/calls/stacks.ts';
+import { stackRevisionList, stackRevisionShow } from '@anneal/contracts/calls/stack-history.ts';
+import { stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';

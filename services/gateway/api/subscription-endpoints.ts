@@ -7,6 +7,8 @@ import {
   deliveryList,
   deliveryReplay,
   deliveryViewSchema,
+} from '@anneal/contracts/calls/deliveries.ts';
+import {
   eventGapSchema,
   mostWindowSeconds,
   subscriptionAct,
@@ -19,7 +21,7 @@ import {
   subscriptionShow,
   subscriptionTest,
   subscriptionViewSchema,
-} from '@anneal/contracts/calls/notification.ts';
+} from '@anneal/contracts/calls/subscriptions.ts';
 import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';

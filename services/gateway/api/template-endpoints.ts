@@ -1,5 +1,5 @@
 /** Templates while they are written: what an editor needs to know about one. */
-import { stackShow } from '@anneal/contracts/calls/scheduling.ts';
+import { stackShow } from '@anneal/contracts/calls/stacks.ts';
 import { templateCheck, templateCheckAnswerSchema } from '@anneal/contracts/calls/templating.ts';
 import { json } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';

@@ -17,7 +17,7 @@ import {
   bootReportStatuses,
   bootSeedSchema,
   type BootDocument,
-} from '@anneal/contracts/calls/provisioning.ts';
+} from '@anneal/contracts/calls/boot.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';

@@ -4,7 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { rootDeviceHints, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import { rootDeviceHints } from '@anneal/contracts/calls/node-fields.ts';
+import { type BootSeed } from '@anneal/contracts/calls/boot.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { quoteForShell, writeFile } from '@anneal/tools/shell.ts';
 import { metaData } from '../metadata/openstack.ts';

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bootScript } from './steps.ts';
 

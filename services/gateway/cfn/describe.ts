@@ -5,9 +5,9 @@
  */
 import { createHash } from 'node:crypto';
 import { credentialKeys } from '@anneal/contracts/calls/credentials.ts';
-import { stackResources } from '@anneal/contracts/calls/scheduling.ts';
+import { stackResources } from '@anneal/contracts/calls/resources.ts';
 import { metricPost } from '@anneal/contracts/calls/measuring.ts';
-import { hostKeys } from '@anneal/contracts/calls/configuration.ts';
+import { hostKeys } from '@anneal/contracts/calls/hosts.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { ec2SecretOf } from '@anneal/runtime/secrets/host-keys.ts';

@@ -2,7 +2,7 @@
  * Heat's CloudFormation endpoint: hosts read the metadata of their server, and clients with a pre-signed address may
  * signal its resource. An address needs no token and no header, so that `curl` and alarms can use it.
  */
-import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
+import { stackSignal } from '@anneal/contracts/calls/resources.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { json } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';

@@ -11,7 +11,7 @@ import {
   imageShow,
   uploadFormats,
   type ImageDraft,
-} from '@anneal/contracts/calls/provisioning.ts';
+} from '@anneal/contracts/calls/images.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';

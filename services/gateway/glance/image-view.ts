@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { jsonSchemaOf } from '@anneal/contracts/named-schemas.ts';
 import { z } from 'zod';
-import type { ImageDraft, ImageView } from '@anneal/contracts/calls/provisioning.ts';
+import type { ImageDraft, ImageView } from '@anneal/contracts/calls/images.ts';
 import { takePage, type PageOfRows, type SortKey } from '../http/list.ts';
 
 /** An image. Properties that its creator gave it are fields, too. */

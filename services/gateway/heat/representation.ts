@@ -1,13 +1,7 @@
 /** Stacks, resources, outputs and events in Heat's form. Pure: from a view and the address of the stacks to JSON. */
 import { json, type Json } from '@anneal/contracts/json.ts';
-import {
-  conditionSchema,
-  resourceViewSchema,
-  stackViewSchema,
-  type ResourceView,
-  type StackEvent,
-  type StackView,
-} from '@anneal/contracts/calls/scheduling.ts';
+import { conditionSchema, stackViewSchema, type StackEvent, type StackView } from '@anneal/contracts/calls/stacks.ts';
+import { resourceViewSchema, type ResourceView } from '@anneal/contracts/calls/resources.ts';
 import { failureSchema } from '@anneal/contracts/failure.ts';
 import { z } from 'zod';
 

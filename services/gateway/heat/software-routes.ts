@@ -1,7 +1,9 @@
 /** Software configs and deployments, as Heat's clients store, run and read them. */
 import { randomUUID } from 'node:crypto';
-import * as contract from '@anneal/contracts/calls/configuration.ts';
-import type { ConfigView, DeploymentView } from '@anneal/contracts/calls/configuration.ts';
+import * as configCalls from '@anneal/contracts/calls/configs.ts';
+import * as deploymentCalls from '@anneal/contracts/calls/deployments.ts';
+import type { ConfigView } from '@anneal/contracts/calls/configs.ts';
+import type { DeploymentView } from '@anneal/contracts/calls/deployments.ts';
 import { hasCode } from '@anneal/contracts/errors.ts';
 import { json, type JsonObject } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
@@ -43,12 +45,17 @@ const configRowSchema = z.object({
   group: z.string(),
   creation_time: z.string().nullable(),
 });
-const configFields = contract.configViewSchema.pick({ config: true, inputs: true, outputs: true, options: true }).shape;
+const configFields = configCalls.configViewSchema.pick({
+  config: true,
+  inputs: true,
+  outputs: true,
+  options: true,
+}).shape;
 const configSchema = configRowSchema.extend(configFields).meta({ id: 'SoftwareConfig' });
 /** A field for which clients also send null, instead of nothing. */
 const orDefault = <T extends z.ZodType>(schema: T, value: z.output<T>) =>
   z.preprocess((given) => given ?? value, schema).prefault(value);
-const fields = contract.configFieldsSchema.shape;
+const fields = configCalls.configFieldsSchema.shape;
 const newConfigSchema = z.object({
   name: orDefault(fields.name, ''),
   group: orDefault(fields.group, 'Heat::Ungrouped'),
@@ -88,7 +95,7 @@ const configRoutes = ({ ask, configLimit }: SoftwareOptions): Route[] => [
     answer: z.object({ software_configs: z.array(configRowSchema) }),
     handle: async ({ query: { limit, marker }, request }) => {
       const project = projectOf(request);
-      const { configs } = await ask('configuration', contract.configList, { project, data: { project } });
+      const { configs } = await ask('configuration', configCalls.configList, { project, data: { project } });
       // Newest first, as in Heat.
       const wanted = { marker, limit: limit === 0 ? undefined : limit };
       const { rows } = takePage(configs.toReversed(), wanted, { idOf: ({ id }) => id, unknownMarker: 'ignored' });
@@ -105,7 +112,7 @@ const configRoutes = ({ ask, configLimit }: SoftwareOptions): Route[] => [
     handle: async ({ body, request }) => {
       const project = projectOf(request);
       const data = { id: randomUUID(), project, ...body };
-      return { software_config: configBody(await ask('configuration', contract.configCreate, { project, data })) };
+      return { software_config: configBody(await ask('configuration', configCalls.configCreate, { project, data })) };
     },
   }),
   route({
@@ -116,7 +123,7 @@ const configRoutes = ({ ask, configLimit }: SoftwareOptions): Route[] => [
     handle: async ({ params: { config: id }, request }) => {
       const project = projectOf(request);
       const data = { project, config: id };
-      const view = await ask('configuration', contract.configShow, { project, data }).catch(orMissing(noConfig(id)));
+      const view = await ask('configuration', configCalls.configShow, { project, data }).catch(orMissing(noConfig(id)));
       return { software_config: configBody(view) };
     },
   }),
@@ -127,7 +134,7 @@ const configRoutes = ({ ask, configLimit }: SoftwareOptions): Route[] => [
     handle: async ({ params: { config: id }, request }) => {
       const project = projectOf(request);
       const data = { project, config: id };
-      await ask('configuration', contract.configDelete, { project, data }).catch(orMissing(noConfig(id)));
+      await ask('configuration', configCalls.configDelete, { project, data }).catch(orMissing(noConfig(id)));
     },
   }),
 ];
@@ -141,7 +148,7 @@ const deploymentReads = ({ ask }: SoftwareOptions): Route[] => [
     answer: z.object({ software_deployments: z.array(deploymentSchema) }),
     handle: async ({ query: { server_id: host }, request }) => {
       const project = projectOf(request);
-      const { deployments } = await ask('configuration', contract.deploymentList, {
+      const { deployments } = await ask('configuration', deploymentCalls.deploymentList, {
         project,
         data: { project, ...(host !== undefined && { host }) },
       });
@@ -156,7 +163,7 @@ const deploymentReads = ({ ask }: SoftwareOptions): Route[] => [
     handle: async ({ params: { deployment: id }, request }) => {
       const project = projectOf(request);
       const data = { project, deployment: id };
-      const view = await ask('configuration', contract.deploymentShow, { project, data }).catch(
+      const view = await ask('configuration', deploymentCalls.deploymentShow, { project, data }).catch(
         orMissing(noDeployment(id)),
       );
       return { software_deployment: deploymentBody(view) };
@@ -169,7 +176,10 @@ const deploymentReads = ({ ask }: SoftwareOptions): Route[] => [
     answer: z.object({ metadata: z.array(z.looseObject({ id: z.string(), creation_time: z.string() })) }),
     handle: async ({ params: { server: host }, request }) => {
       const project = projectOf(request);
-      const { deployments } = await ask('configuration', contract.hostMetadata, { project, data: { project, host } });
+      const { deployments } = await ask('configuration', deploymentCalls.hostMetadata, {
+        project,
+        data: { project, host },
+      });
       return {
         metadata: deployments.map(({ creation_time, ...rest }) => ({
           ...rest,
@@ -180,9 +190,9 @@ const deploymentReads = ({ ask }: SoftwareOptions): Route[] => [
   }),
 ];
 
-const action = contract.hostActionSchema;
+const action = deploymentCalls.hostActionSchema;
 const status = z.enum(['IN_PROGRESS', 'COMPLETE', 'FAILED']);
-const values = contract.deploymentViewSchema.shape.output_values;
+const values = deploymentCalls.deploymentViewSchema.shape.output_values;
 const created = z.object({
   config_id: z.string(),
   server_id: z.string().min(1),
@@ -214,7 +224,7 @@ const deploymentWrites = ({ ask }: SoftwareOptions): Route[] => [
     handle: async ({ body, request }) => {
       const project = projectOf(request);
       const ended = endOf(body.status);
-      const view = await ask('configuration', contract.deploymentCreate, {
+      const view = await ask('configuration', deploymentCalls.deploymentCreate, {
         project,
         data: {
           id: randomUUID(),
@@ -244,7 +254,7 @@ const deploymentWrites = ({ ask }: SoftwareOptions): Route[] => [
         ...(typeof body.status_reason === 'string' && { reason: body.status_reason }),
         ...(body.output_values && { output_values: body.output_values }),
       };
-      const updated = ask('configuration', contract.deploymentUpdate, {
+      const updated = ask('configuration', deploymentCalls.deploymentUpdate, {
         project,
         data: {
           project,
@@ -268,7 +278,9 @@ const deploymentWrites = ({ ask }: SoftwareOptions): Route[] => [
     handle: async ({ params: { deployment: id }, request }) => {
       const project = projectOf(request);
       const data = { project, deployment: id };
-      await ask('configuration', contract.deploymentDelete, { project, data }).catch(orMissing(noDeployment(id)));
+      await ask('configuration', deploymentCalls.deploymentDelete, { project, data }).catch(
+        orMissing(noDeployment(id)),
+      );
     },
   }),
 ];

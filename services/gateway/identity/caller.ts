@@ -11,7 +11,7 @@
  */
 import { createHash } from 'node:crypto';
 import { credentialAuthenticate, credentialPrefix, type CredentialRight } from '@anneal/contracts/calls/credentials.ts';
-import { hostAuthenticate } from '@anneal/contracts/calls/configuration.ts';
+import { hostAuthenticate } from '@anneal/contracts/calls/hosts.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { hasRole, isOperator, type UserAccess } from '@anneal/directory/access.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';

@@ -3,7 +3,7 @@
  * Keystone can reach their queue. The Keystone token that it gets is the same token, so that a renewal of the host's
  * token ends both. A signaller logs in the same way: its user is the resource and its password is the grant.
  */
-import { hostAuthenticate } from '@anneal/contracts/calls/configuration.ts';
+import { hostAuthenticate } from '@anneal/contracts/calls/hosts.ts';
 import { hasCode } from '@anneal/contracts/errors.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { readSignalToken } from '@anneal/runtime/secrets/signal-grant.ts';

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { uploadFormats } from '@anneal/contracts/calls/provisioning.ts';
+import type { uploadFormats } from '@anneal/contracts/calls/images.ts';
 import { diskSizeOf, isQcow2 } from './qcow2.ts';
 
 interface KeptContent {

@@ -12,7 +12,7 @@ import {
   imageShow,
   type ImageDraft,
   type ImageView,
-} from '@anneal/contracts/calls/provisioning.ts';
+} from '@anneal/contracts/calls/images.ts';
 import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { Serial } from '@anneal/runtime/work/serial.ts';
 import type { Ask } from '../ask.ts';

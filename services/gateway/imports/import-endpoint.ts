@@ -1,7 +1,7 @@
 /** Takes over a stack of a running Heat: first its plan, then the stack. */
 import { randomUUID } from 'node:crypto';
-import { hostShow, type HostView } from '@anneal/contracts/calls/configuration.ts';
-import { stackCreate, stackShow } from '@anneal/contracts/calls/scheduling.ts';
+import { hostShow, type HostView } from '@anneal/contracts/calls/hosts.ts';
+import { stackCreate, stackShow } from '@anneal/contracts/calls/stacks.ts';
 import { resourceTypeList } from '@anneal/contracts/calls/templating.ts';
 import { AnnealError, type Mistake, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { mistakeSchema } from '@anneal/contracts/failure.ts';

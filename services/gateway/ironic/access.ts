@@ -4,7 +4,7 @@
  * N1 Operators see and change all nodes. Other users see the nodes that their project owns or leases, and change none.
  * N2 A node that a user does not see does not exist for that user: 404.
  */
-import { nodeShow, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeShow, type NodeView } from '@anneal/contracts/calls/nodes.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';

@@ -1,4 +1,4 @@
-import type { NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import type { NodeView } from '@anneal/contracts/calls/nodes.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { expect, it } from 'vitest';
 import { consolesOf, consoleStateOf } from './consoles.ts';

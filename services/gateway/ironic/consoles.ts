@@ -1,5 +1,5 @@
 /** How an operator connects to the consoles that a BMC offers. Pure: from the address of the BMC and the inspection. */
-import type { NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import type { NodeView } from '@anneal/contracts/calls/nodes.ts';
 import { bmcOf } from '@anneal/contracts/drivers.ts';
 import { z } from 'zod';
 

@@ -1,5 +1,5 @@
 /** Details of nodes in Ironic's API: history, inventory and checks; also drivers and conductors. */
-import { driverList, nodeHistory, type NodeHistoryEntry, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import { driverList, nodeHistory, type NodeHistoryEntry, type NodeView } from '@anneal/contracts/calls/nodes.ts';
 import {
   driverInterfaces,
   driverProperties,

@@ -1,12 +1,6 @@
 /** The lights, the console, the boot mode and the RAID volumes of a node in Ironic's API. */
-import {
-  nodeLightsSet,
-  nodeLights,
-  nodeProvision,
-  nodeUpdate,
-  type NodeStep,
-  type NodeView,
-} from '@anneal/contracts/calls/provisioning.ts';
+import { nodeLightsSet, nodeLights } from '@anneal/contracts/calls/node-hardware.ts';
+import { nodeProvision, nodeUpdate, type NodeStep, type NodeView } from '@anneal/contracts/calls/nodes.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { jsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';

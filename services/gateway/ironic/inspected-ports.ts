@@ -1,5 +1,5 @@
 /** The ports that an inspection found or the properties of a node declare, beside those that operators declared. */
-import type { NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import type { NodeView } from '@anneal/contracts/calls/nodes.ts';
 import { nicsIn } from '@anneal/contracts/inventory.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import { portId } from '@anneal/contracts/port-id.ts';

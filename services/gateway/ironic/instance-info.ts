@@ -2,7 +2,7 @@
  * The secrets in `instance_info`, by the names of their keys, as Ironic hides them. Anneal uses none of them, so it keeps
  * none: not in messages and not in the store. Pure.
  */
-import type { NodePatch } from '@anneal/contracts/calls/provisioning.ts';
+import type { NodePatch } from '@anneal/contracts/calls/nodes.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { redaction } from '@anneal/runtime/secrets/redact.ts';
 

@@ -1,5 +1,10 @@
 /** The boot device, the interrupt and the sensors of a machine: its BMC answers during the request. */
-import { nodeBootDevice, nodeBootDeviceSet, nodeInterrupt, nodeSensors } from '@anneal/contracts/calls/provisioning.ts';
+import {
+  nodeBootDevice,
+  nodeBootDeviceSet,
+  nodeInterrupt,
+  nodeSensors,
+} from '@anneal/contracts/calls/node-hardware.ts';
 import { bootDevices } from '@anneal/contracts/node-choices.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';

@@ -1,7 +1,7 @@
 /** The lists of nodes in Ironic's API. */
 import { Readable } from 'node:stream';
 import { assetShow } from '@anneal/contracts/calls/assets.ts';
-import { nodeStates, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeStates, type NodeView } from '@anneal/contracts/calls/nodes.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';

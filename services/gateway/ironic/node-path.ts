@@ -1,5 +1,5 @@
 /** The node that an address of Ironic's API names. */
-import { nodeShow, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeShow, type NodeView } from '@anneal/contracts/calls/nodes.ts';
 import type { Ask } from '../ask.ts';
 
 /** Reads the node by its id or its name. @throws AnnealError NotFound. */

@@ -1,19 +1,15 @@
 /** The nodes of Ironic's API: enrol, show, change and remove. */
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { convertDriverInfo, nodeEnrol, nodeRemove, nodeUpdate, type NodePatch } from '@anneal/contracts/calls/nodes.ts';
 import {
-  convertDriverInfo,
   nodeNameSchema,
   resourceClassSchema,
-  nodeEnrol,
   nodeDescriptionSchema,
   nodeExtraSchema,
   nodePropertiesSchema,
-  nodeRemove,
   nodeTextSchema,
-  nodeUpdate,
   traitsSchema,
-  type NodePatch,
-} from '@anneal/contracts/calls/provisioning.ts';
+} from '@anneal/contracts/calls/node-fields.ts';
 import {
   driverInfoSchemas,
   driverNames,

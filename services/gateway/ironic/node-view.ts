@@ -1,5 +1,5 @@
 /** A node in Ironic's form. Pure. */
-import type { NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import type { NodeView } from '@anneal/contracts/calls/nodes.ts';
 import { driverInterfaces, interfaceKinds } from '@anneal/contracts/drivers.ts';
 import { jsonObject } from '@anneal/contracts/json.ts';
 import { z } from 'zod';

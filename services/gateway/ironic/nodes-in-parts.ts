@@ -2,7 +2,7 @@
  * The nodes of a list, in parts that fit into one message. A larger answer would go through the store as a claim check, and a
  * thousand nodes in one piece are copied several times on their way.
  */
-import { nodeList, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeList, type NodeView } from '@anneal/contracts/calls/nodes.ts';
 import type { z } from 'zod';
 import type { Ask } from '../ask.ts';
 

@@ -1,5 +1,5 @@
 /** Changes of objects in Ironic's API: each is a JSON Patch. */
-import { nodePatchSchema, type NodePatch } from '@anneal/contracts/calls/provisioning.ts';
+import { nodePatchSchema, type NodePatch } from '@anneal/contracts/calls/nodes.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { patched, type PatchedFields } from '@anneal/contracts/json-patch.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';

@@ -7,7 +7,7 @@ import {
   runbookShow,
   runbookStepSchema,
   type RunbookView,
-} from '@anneal/contracts/calls/provisioning.ts';
+} from '@anneal/contracts/calls/runbooks.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { jsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';

@@ -1,5 +1,5 @@
 /** The BIOS settings and the firmware of a node, as its BMC showed them at the last verification, inspection or change. */
-import { nodeSettings, type BiosDetails, type HardwareSettings } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeSettings, type BiosDetails, type HardwareSettings } from '@anneal/contracts/calls/node-hardware.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { z } from 'zod';

@@ -5,9 +5,9 @@ import {
   nodeProvision,
   powerTimeout,
   nodeStepsSchema,
-  runbookStepSchema,
   type NodeStep,
-} from '@anneal/contracts/calls/provisioning.ts';
+} from '@anneal/contracts/calls/nodes.ts';
+import { runbookStepSchema } from '@anneal/contracts/calls/runbooks.ts';
 import { provisionVerbs, type ProvisionVerb } from '@anneal/contracts/node-choices.ts';
 import { sealText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';

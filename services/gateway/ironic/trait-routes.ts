@@ -1,6 +1,7 @@
 /** The traits of nodes in Ironic's API. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { nodeUpdate, traitsSchema, type NodePatch } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeUpdate, type NodePatch } from '@anneal/contracts/calls/nodes.ts';
+import { traitsSchema } from '@anneal/contracts/calls/node-fields.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { route, type Route } from '../http/route.ts';

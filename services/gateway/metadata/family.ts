@@ -8,8 +8,8 @@
  * M3 Nothing here contains the token of the host: vendor data, which has it on config drives, is empty.
  */
 import { BlockList, isIPv6 } from 'node:net';
-import { hostKeys } from '@anneal/contracts/calls/configuration.ts';
-import { instanceShow } from '@anneal/contracts/calls/provisioning.ts';
+import { hostKeys } from '@anneal/contracts/calls/hosts.ts';
+import { instanceShow } from '@anneal/contracts/calls/boot.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { isMetadataKey } from '@anneal/runtime/secrets/host-keys.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';

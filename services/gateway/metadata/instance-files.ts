@@ -1,6 +1,6 @@
 /** The files that describe a host to itself, in the forms of EC2, OpenStack and cloud-init's NoCloud. Pure. */
 import { isIPv4, isIPv6 } from 'node:net';
-import type { Instance } from '@anneal/contracts/calls/provisioning.ts';
+import type { Instance } from '@anneal/contracts/calls/boot.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { networkConfig } from './network-config.ts';
 import { metaData, openstackVersions, publicKeys } from './openstack.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { HostRequest, HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest, HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

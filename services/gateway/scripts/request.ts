@@ -14,7 +14,7 @@
  *
  * Besides the shell it needs cat, chmod, env, head, mkdir, sleep, tail and tr. It uses ls, rm and setsid where available.
  */
-import { graceMs, type HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import { graceMs, type HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { toolOf } from '@anneal/tools/find.ts';
 import { placedInputs, type TextInput } from '@anneal/tools/inputs.ts';
 import { delimiterFor, quoteForShell } from '@anneal/tools/shell.ts';

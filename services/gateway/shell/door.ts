@@ -14,7 +14,8 @@
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { queueClaimRenew, queueMessageDelete, queuePost, runConfig } from '@anneal/contracts/calls/configuration.ts';
+import { queueClaimRenew, queueMessageDelete, queuePost } from '@anneal/contracts/calls/queues.ts';
+import { runConfig } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';

@@ -2,9 +2,9 @@
  * Joining: `GET /join/{token}` is a script that makes a machine a host, `POST /join/{token}/exchange` gives it the host's
  * own token. The script tells nothing about the token, because only the exchange checks it. No token is logged.
  */
-import { hostJoinExchange } from '@anneal/contracts/calls/configuration.ts';
+import { hostJoinExchange } from '@anneal/contracts/calls/hosts.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
-import { bootKeySchema, bootSeedSchema, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import { bootKeySchema, bootSeedSchema, type BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { default as multipart } from '@fastify/multipart';
 import { quoteForShell } from '@anneal/tools/shell.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';

@@ -14,7 +14,7 @@
  *    memory comes without the id, and gets it again.
  * P4 The connection ends when the token of the host is no longer current; the next one is refused.
  */
-import { queueClaimRenew } from '@anneal/contracts/calls/configuration.ts';
+import { queueClaimRenew } from '@anneal/contracts/calls/queues.ts';
 import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { runReport } from '@anneal/contracts/output.ts';
 import { z } from 'zod';

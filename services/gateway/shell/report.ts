@@ -3,7 +3,7 @@
  * stop the config. A report may wait for that, so the host learns of a stop without polling.
  */
 import { isUtf8 } from 'node:buffer';
-import type { HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import type { HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { outputPrefix, runReport, type RunReport } from '@anneal/contracts/output.ts';
 import type { FastifyRequest } from 'fastify';

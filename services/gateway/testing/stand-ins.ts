@@ -3,9 +3,8 @@
  * state for a client to see the effect of its requests.
  */
 import { answer, on, routeMessages, type MessageRoute } from '@anneal/bus/consume/route.ts';
+import { hostAuthenticate, hostList, type HostView } from '@anneal/contracts/calls/hosts.ts';
 import {
-  hostAuthenticate,
-  hostList,
   queueClaim,
   queueClaimRelease,
   queueClaimRenew,
@@ -17,26 +16,16 @@ import {
   queueMessages,
   queuePost,
   queueShow,
-  runConfig,
-  type HostView,
   type QueueMessage,
   type QueueView,
-} from '@anneal/contracts/calls/configuration.ts';
+} from '@anneal/contracts/calls/queues.ts';
+import { runConfig } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { runReport } from '@anneal/contracts/output.ts';
 import { queueFilled } from '@anneal/contracts/events.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import {
-  bootDocumentShow,
-  bootExchange,
-  bootLoad,
-  bootReport,
-  nodeEnrol,
-  nodeList,
-  nodePower,
-  nodeShow,
-  type NodeView,
-} from '@anneal/contracts/calls/provisioning.ts';
+import { bootDocumentShow, bootExchange, bootLoad, bootReport } from '@anneal/contracts/calls/boot.ts';
+import { nodeEnrol, nodeList, nodePower, nodeShow, type NodeView } from '@anneal/contracts/calls/nodes.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import { providerAnnounced } from '@anneal/contracts/resource.ts';
 import {
@@ -44,15 +33,13 @@ import {
   stackDelete,
   stackEvents,
   stackList,
-  stackPreview,
-  stackResources,
   stackShow,
-  stackSignal,
   stackUpdate,
-  type ResourceView,
   type StackEvent,
   type StackView,
-} from '@anneal/contracts/calls/scheduling.ts';
+} from '@anneal/contracts/calls/stacks.ts';
+import { stackPreview } from '@anneal/contracts/calls/previews.ts';
+import { stackResources, stackSignal, type ResourceView } from '@anneal/contracts/calls/resources.ts';
 import {
   resourceTypeList,
   templateCompile,

@@ -1,5 +1,5 @@
 /** Bodies of queue requests, in Zaqar's words. */
-import { mostInBatch, mostMessageDelay } from '@anneal/contracts/calls/configuration.ts';
+import { mostInBatch, mostMessageDelay } from '@anneal/contracts/calls/queues.ts';
 import { json, type Json } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 import type { Dialect } from './dialect.ts';

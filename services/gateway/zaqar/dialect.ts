@@ -10,7 +10,7 @@
  * | a message has an `id` | no | yes | yes |
  * | a queue's metadata | `/metadata` | the queue itself | the queue itself, with reserved keys |
  */
-import type { QueueMessage, QueueView } from '@anneal/contracts/calls/configuration.ts';
+import type { QueueMessage, QueueView } from '@anneal/contracts/calls/queues.ts';
 import { json, type JsonObject } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';

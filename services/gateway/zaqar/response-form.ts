@@ -3,7 +3,7 @@
  * `outputs.<name>` per output, `stored.<name>` per output that was sent before, `started_ago`, the seconds since the start.
  * Fields and files are treated alike.
  */
-import { outputLimit, type HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import { outputLimit, type HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { outputPrefix } from '@anneal/contracts/output.ts';

@@ -17,7 +17,7 @@ import {
   type CredentialRight,
   type CredentialView,
 } from '@anneal/contracts/calls/credentials.ts';
-import { stackShow } from '@anneal/contracts/calls/scheduling.ts';
+import { stackShow } from '@anneal/contracts/calls/stacks.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { stackEvent } from '@anneal/contracts/events.ts';

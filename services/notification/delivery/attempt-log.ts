@@ -2,7 +2,7 @@
  * The latest delivery attempts of a subscription, or of the actions of an alarm: a ring of documents with some dozen
  * attempts each, so that an attempt costs no write of its own. A document that is written again replaces the oldest one.
  */
-import type { attemptSchema, DeliveryView } from '@anneal/contracts/calls/notification.ts';
+import type { attemptSchema, DeliveryView } from '@anneal/contracts/calls/deliveries.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { z } from 'zod';
 import type { BulkOperation, Collection, Document, Store } from '@anneal/store/port.ts';

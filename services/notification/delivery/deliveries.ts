@@ -1,7 +1,7 @@
 /** Deliveries: one event for one subscription, with all attempts. */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
-import type { DeliveryView } from '@anneal/contracts/calls/notification.ts';
+import type { DeliveryView } from '@anneal/contracts/calls/deliveries.ts';
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { EventDocument } from '../events/event-log.ts';
 import type { SubscriptionDocument } from '../documents/subscription.ts';

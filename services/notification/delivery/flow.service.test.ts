@@ -1,12 +1,11 @@
 /** The flow of events to one listener that is slow, away, or refuses events. */
+import { attemptList, deliveryList } from '@anneal/contracts/calls/deliveries.ts';
 import {
-  attemptList,
-  deliveryList,
   subscriptionAct,
   subscriptionReplay,
   subscriptionRotate,
   subscriptionShow,
-} from '@anneal/contracts/calls/notification.ts';
+} from '@anneal/contracts/calls/subscriptions.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { Webhook } from 'standardwebhooks';

@@ -1,5 +1,6 @@
 /** Subscriptions that condense the events of a window. */
-import { deliveryList, subscriptionShow } from '@anneal/contracts/calls/notification.ts';
+import { deliveryList } from '@anneal/contracts/calls/deliveries.ts';
+import { subscriptionShow } from '@anneal/contracts/calls/subscriptions.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { afterEach, describe, expect, it } from 'vitest';

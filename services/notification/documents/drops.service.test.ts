@@ -1,12 +1,8 @@
 import { on, routeMessages } from '@anneal/bus/consume/route.ts';
 import { hostEvent, subscriptionEvent, type SubscriptionDroppedData } from '@anneal/contracts/events.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';
-import {
-  eventLog,
-  subscriptionAct,
-  subscriptionShow,
-  type SubscriptionView,
-} from '@anneal/contracts/calls/notification.ts';
+import { eventLog } from '@anneal/contracts/calls/event-log.ts';
+import { subscriptionAct, subscriptionShow, type SubscriptionView } from '@anneal/contracts/calls/subscriptions.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -9,7 +9,7 @@
  * durable, it is cleared.
  */
 import { subscriptionEvent } from '@anneal/contracts/events.ts';
-import type { Dropped } from '@anneal/contracts/calls/notification.ts';
+import type { Dropped } from '@anneal/contracts/calls/subscriptions.ts';
 import type { EventDocument } from '../events/event-log.ts';
 import { wantedBy, type SubscriptionDocument, type DroppedRun } from './subscription.ts';
 

@@ -5,7 +5,7 @@ import type { Condensing } from './condense.ts';
 import type { EventDocument } from '../events/event-log.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { Dropped, SubscriptionView } from '@anneal/contracts/calls/notification.ts';
+import type { Dropped, SubscriptionView } from '@anneal/contracts/calls/subscriptions.ts';
 import type { Admission, Admit } from '@anneal/runtime/service/project-quotas.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { DuplicateError, type Collection, type Document, type Store } from '@anneal/store/port.ts';

@@ -13,7 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { defaultBackoff } from '@anneal/bus/connect/backoff.ts';
 import { AnnealError, isUnknown, kindOf } from '@anneal/contracts/errors.ts';
-import type { EventGap } from '@anneal/contracts/calls/notification.ts';
+import type { EventGap } from '@anneal/contracts/calls/subscriptions.ts';
 import { matcherOf } from '@anneal/bus/pattern.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { parseFilters, type EventPredicate } from './event-filter.ts';

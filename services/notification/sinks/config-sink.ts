@@ -1,5 +1,6 @@
 /** A config that runs on hosts, with the event as its input. A host runs it once for an event, however often it arrives. */
-import { deploymentCreate, hostList } from '@anneal/contracts/calls/configuration.ts';
+import { deploymentCreate } from '@anneal/contracts/calls/deployments.ts';
+import { hostList } from '@anneal/contracts/calls/hosts.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';

@@ -1,14 +1,10 @@
 /** Mail to a real SMTP server. */
 import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
-import {
-  deliveryList,
-  mailSend,
-  queueSubscriptionCreate,
-  queueSubscriptionList,
-  subscriptionConfirm,
-  subscriptionShow,
-} from '@anneal/contracts/calls/notification.ts';
+import { deliveryList } from '@anneal/contracts/calls/deliveries.ts';
+import { mailSend } from '@anneal/contracts/calls/mail.ts';
+import { queueSubscriptionCreate, queueSubscriptionList } from '@anneal/contracts/calls/queue-subscriptions.ts';
+import { subscriptionConfirm, subscriptionShow } from '@anneal/contracts/calls/subscriptions.ts';
 import { queueMessagePosted } from '@anneal/contracts/events.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';

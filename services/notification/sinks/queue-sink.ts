@@ -1,5 +1,5 @@
 /** A queue of the project. A message that is posted twice, after an answer was lost, has the same event id. */
-import { queuePost } from '@anneal/contracts/calls/configuration.ts';
+import { queuePost } from '@anneal/contracts/calls/queues.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { openCallSink, type AskContext } from './call-sink.ts';
 import { heatMessage, type EventFormat } from './rendering.ts';

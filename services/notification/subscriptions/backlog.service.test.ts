@@ -1,4 +1,5 @@
-import { deliveryList, subscriptionShow } from '@anneal/contracts/calls/notification.ts';
+import { deliveryList } from '@anneal/contracts/calls/deliveries.ts';
+import { subscriptionShow } from '@anneal/contracts/calls/subscriptions.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { EventBacklogs } from './backlog.ts';

@@ -6,7 +6,7 @@ import {
   subscriptionConfirm,
   subscriptionShow,
   subscriptionTest,
-} from '@anneal/contracts/calls/notification.ts';
+} from '@anneal/contracts/calls/subscriptions.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /** Answers requests to send mail. Only addresses in the domains of the operator receive it, because no other one has agreed. */
 import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
-import { mailSend } from '@anneal/contracts/calls/notification.ts';
+import { mailSend } from '@anneal/contracts/calls/mail.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { SettingsOf } from '@anneal/runtime/service/settings.ts';

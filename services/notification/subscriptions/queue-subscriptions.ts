@@ -9,7 +9,7 @@ import {
   queueSubscriptionList,
   queueSubscriptionUpdate,
   type QueueSubscription,
-} from '@anneal/contracts/calls/notification.ts';
+} from '@anneal/contracts/calls/queue-subscriptions.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { queueMessagePosted } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { subscriptionCreate } from '@anneal/contracts/calls/notification.ts';
+import { subscriptionCreate } from '@anneal/contracts/calls/subscriptions.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';

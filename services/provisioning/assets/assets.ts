@@ -15,7 +15,7 @@ import {
   type assetRemove,
   type AssetView,
 } from '@anneal/contracts/calls/assets.ts';
-import type { NodePatch } from '@anneal/contracts/calls/provisioning.ts';
+import type { NodePatch } from '@anneal/contracts/calls/nodes.ts';
 import { assetEvent } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { patched } from '@anneal/contracts/json-patch.ts';

@@ -1,7 +1,7 @@
 /** The properties of a machine that an operator declares and that its BMC reports. Pure. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { nodePropertiesSchema } from '@anneal/contracts/calls/provisioning.ts';
+import { nodePropertiesSchema } from '@anneal/contracts/calls/node-fields.ts';
 import { capabilitiesInText, scalarText } from '@anneal/hot/types/scheduler-hints.ts';
 
 /** A network interface of a node, declared or inspected. */

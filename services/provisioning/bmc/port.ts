@@ -1,5 +1,5 @@
 /** The port between nodes and their management controllers. Each driver (`redfish/`, `ipmi/`) implements it. */
-import type { BiosDetails, BootDeviceView, ConsoleLog, Sensor } from '@anneal/contracts/calls/provisioning.ts';
+import type { BiosDetails, BootDeviceView, ConsoleLog, Sensor } from '@anneal/contracts/calls/node-hardware.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { BootMethod, NodeDocument, Power } from '../documents/node.ts';
 import type { StepProgress } from '../documents/progress.ts';

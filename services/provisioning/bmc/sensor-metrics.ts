@@ -2,7 +2,7 @@
  * The sensors of the nodes that this replica polls, as metrics. Off unless an interval is set, because a reading costs a
  * BMC a request for each sensor, and a node has about twenty series.
  */
-import type { Sensor } from '@anneal/contracts/calls/provisioning.ts';
+import type { Sensor } from '@anneal/contracts/calls/node-hardware.ts';
 import { serveValues, serviceMetrics, type LabelledValue } from '@anneal/runtime/observe/service-metrics.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 

@@ -1,4 +1,4 @@
-import { bootReport } from '@anneal/contracts/calls/provisioning.ts';
+import { bootReport } from '@anneal/contracts/calls/boot.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
 import type { Draft } from '@anneal/store/port.ts';

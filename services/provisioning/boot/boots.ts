@@ -15,13 +15,9 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { HostEventData } from '@anneal/contracts/events.ts';
 import type { Death } from '@anneal/bus/port.ts';
 import { on, type MessageRoute } from '@anneal/bus/consume/route.ts';
-import {
-  bootReport,
-  eraseModes,
-  type BootDocument,
-  type BootSeed,
-  type ImageView,
-} from '@anneal/contracts/calls/provisioning.ts';
+import { bootReport, type BootDocument, type BootSeed } from '@anneal/contracts/calls/boot.ts';
+import { eraseModes } from '@anneal/contracts/calls/node-fields.ts';
+import { type ImageView } from '@anneal/contracts/calls/images.ts';
 import { metadataAddress } from '@anneal/runtime/secrets/host-keys.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { hashOf } from '../nodes/states/boot-steps.ts';

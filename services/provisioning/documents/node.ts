@@ -3,17 +3,10 @@ import type { BmcHealth } from '@anneal/contracts/bmc-health.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Origin } from '@anneal/contracts/origin.ts';
-import type {
-  BootDeviceView,
-  bootReportCodes,
-  bootReportStatuses,
-  NodeHistoryEntry,
-  NodeState,
-  NodeStep,
-  NodeView,
-  powerStates,
-} from '@anneal/contracts/calls/provisioning.ts';
-import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
+import type { BootDeviceView } from '@anneal/contracts/calls/node-hardware.ts';
+import type { bootReportCodes, bootReportStatuses } from '@anneal/contracts/calls/boot.ts';
+import type { NodeHistoryEntry, NodeState, NodeStep, NodeView, powerStates } from '@anneal/contracts/calls/nodes.ts';
+import type { Condition } from '@anneal/contracts/calls/stacks.ts';
 import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { CollectionDefinition } from '@anneal/store/port.ts';
 import { type Claims, type Identity, identityFault, type nodeFaults } from './identity.ts';

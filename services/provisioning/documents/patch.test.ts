@@ -1,5 +1,5 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { NodePatch } from '@anneal/contracts/calls/provisioning.ts';
+import type { NodePatch } from '@anneal/contracts/calls/nodes.ts';
 import { describe, expect, it } from 'vitest';
 import { hiddenPassword } from './driver-info.ts';
 import { declarationAfter, fieldsAfter, instanceNotesAfter, interfaceFields, type Fields } from './patch.ts';

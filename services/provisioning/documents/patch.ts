@@ -18,8 +18,8 @@ import {
   nodeTextSchema,
   resourceClassSchema,
   traitsSchema,
-  type NodePatch,
-} from '@anneal/contracts/calls/provisioning.ts';
+} from '@anneal/contracts/calls/node-fields.ts';
+import { type NodePatch } from '@anneal/contracts/calls/nodes.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { shownInstanceInfo, type NodeDocument } from './node.ts';

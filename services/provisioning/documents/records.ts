@@ -8,7 +8,7 @@
  */
 import { type Failure, hasCode } from '@anneal/contracts/errors.ts';
 import { nodeEvent, type NodeEventData } from '@anneal/contracts/events.ts';
-import { nodeStates, type NodeHistoryEntry } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeStates, type NodeHistoryEntry } from '@anneal/contracts/calls/nodes.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { countEach } from '@anneal/runtime/observe/service-metrics.ts';
 import { flushOutbox, keepSending, unsentIn, type Outgoing } from '@anneal/runtime/work/outbox.ts';

@@ -1,4 +1,4 @@
-import { nodeStates } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeStates } from '@anneal/contracts/calls/nodes.ts';
 import { describe, expect, it } from 'vitest';
 import {
   firstStep,

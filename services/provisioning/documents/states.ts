@@ -11,7 +11,8 @@
  * it. A state without steps waits for a verb. `abort` leaves every working state and every
  * hold.
  */
-import { nodeStates, type BootSeed, type NodeState } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeStates, type NodeState } from '@anneal/contracts/calls/nodes.ts';
+import { type BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { provisionVerbs } from '@anneal/contracts/node-choices.ts';
 
 export type BootPurpose = BootSeed['purpose'];

@@ -1,6 +1,6 @@
 /** The lights and the console of a node without a machine. The BMC of a real machine serves its own. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { nodeLightsSchema, nodeLightsSet } from '@anneal/contracts/calls/provisioning.ts';
+import type { nodeLightsSchema, nodeLightsSet } from '@anneal/contracts/calls/node-hardware.ts';
 import type { z } from 'zod';
 import type { NodeDocument } from '../documents/node.ts';
 import type { NodeRecords } from '../documents/records.ts';

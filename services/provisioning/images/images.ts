@@ -6,7 +6,7 @@
  * I2 After each change the type of servers is announced again, so that templates with an unknown image are refused.
  * I3 A draft is no image: no server can use it. It becomes one with its content, or is forgotten after a day.
  */
-import type { ImageDraft, ImageView } from '@anneal/contracts/calls/provisioning.ts';
+import type { ImageDraft, ImageView } from '@anneal/contracts/calls/images.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { DuplicateError, type Collection, type CollectionDefinition } from '@anneal/store/port.ts';

@@ -6,7 +6,7 @@ import {
   nodeTextSchema,
   resourceClassSchema,
   traitsSchema,
-} from '@anneal/contracts/calls/provisioning.ts';
+} from '@anneal/contracts/calls/node-fields.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { inventoryIn } from '@anneal/contracts/inventory.ts';
 import { jsonObject, type JsonObject } from '@anneal/contracts/json.ts';

@@ -1,5 +1,5 @@
 /** Reads the answers of a BMC to IPMI commands, as `ipmitool raw` and `ipmitool fru` print them. Pure. */
-import type { Sensor } from '@anneal/contracts/calls/provisioning.ts';
+import type { Sensor } from '@anneal/contracts/calls/node-hardware.ts';
 import type { Power } from '../documents/node.ts';
 
 /** The bytes that `ipmitool raw` prints. Undefined for another text. */

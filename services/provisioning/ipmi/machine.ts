@@ -7,7 +7,7 @@
  * I3 IPMI has no virtual media and no HTTP boot, so the machine boots from the network (PXE).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BootDeviceView, ConsoleLog, Sensor } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootDeviceView, ConsoleLog, Sensor } from '@anneal/contracts/calls/node-hardware.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { anotherMachine, noConsoleLog } from '../documents/faults.ts';

@@ -4,7 +4,7 @@
  *
  * H1 A reading is best effort: no work of a node fails because its BMC does not show them.
  */
-import type { HardwareSettings, nodeSettings } from '@anneal/contracts/calls/provisioning.ts';
+import type { HardwareSettings, nodeSettings } from '@anneal/contracts/calls/node-hardware.ts';
 import { jsonBytes, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { changeOrInsert } from '@anneal/store/change.ts';

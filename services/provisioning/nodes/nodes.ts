@@ -7,6 +7,9 @@ import type {
   HardwareSettings,
   nodeBootDeviceSet,
   nodeConsoleLog,
+  Sensor,
+} from '@anneal/contracts/calls/node-hardware.ts';
+import type {
   nodeEnrol,
   nodeList,
   nodeOverview,
@@ -17,8 +20,7 @@ import type {
   NodeHistoryEntry,
   NodeStep,
   NodeView,
-  Sensor,
-} from '@anneal/contracts/calls/provisioning.ts';
+} from '@anneal/contracts/calls/nodes.ts';
 import { driverInterfaces, driverNames, interfaceKinds, type DriverName } from '@anneal/contracts/drivers.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { noPlace, type Occasion } from '@anneal/contracts/origin.ts';
@@ -28,7 +30,7 @@ import { findPage, type PagedList } from '@anneal/store/page.ts';
 import { DuplicateError, type Draft, type ListedRow, type RowValue } from '@anneal/store/port.ts';
 import { claimsOf, identityFault } from '../documents/identity.ts';
 import type { z } from 'zod';
-import { convertDriverInfo, nodeStates } from '@anneal/contracts/calls/provisioning.ts';
+import { convertDriverInfo, nodeStates } from '@anneal/contracts/calls/nodes.ts';
 import { driverInfoOf, hiddenPassword, storedInfo } from '../documents/driver-info.ts';
 import { checkDeclared, requireDeclaration } from '../bmc/declared-properties.ts';
 import {

@@ -1,5 +1,5 @@
 /** The registry of a BIOS: types, limits and allowed values of its settings, in the terms of Ironic. */
-import type { BiosDetails } from '@anneal/contracts/calls/provisioning.ts';
+import type { BiosDetails } from '@anneal/contracts/calls/node-hardware.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import { linkIn, type Answer } from './http.ts';
 import { bodyIfShown, numberValue, textValue } from './inventory.ts';

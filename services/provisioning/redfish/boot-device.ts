@@ -1,5 +1,5 @@
 /** The boot device of a machine, in Ironic's names. Pure. */
-import type { BootDeviceView } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootDeviceView } from '@anneal/contracts/calls/node-hardware.ts';
 import { bootDevices } from '@anneal/contracts/node-choices.ts';
 import { allowsValue, type Override } from './boot-override.ts';
 

@@ -1,6 +1,6 @@
 /** The log that a BMC keeps of the serial console of a machine: `HostLogger` of OpenBMC, or a log service with a like name. */
 import { stripVTControlCharacters } from 'node:util';
-import type { ConsoleLine, ConsoleLog } from '@anneal/contracts/calls/provisioning.ts';
+import type { ConsoleLine, ConsoleLog } from '@anneal/contracts/calls/node-hardware.ts';
 import { linkIn, type Answer } from './http.ts';
 import { bodyIfShown, linkedBodies, numberValue, textValue } from './inventory.ts';
 

@@ -1,6 +1,6 @@
 /** Drives one machine through Redfish. Follows links instead of building paths, and reads back every change. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BootDeviceView, ConsoleLog, Sensor } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootDeviceView, ConsoleLog, Sensor } from '@anneal/contracts/calls/node-hardware.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { anotherMachine, noConsoleLog } from '../documents/faults.ts';

@@ -1,7 +1,7 @@
 /**
  * The sensors of a machine: those of its chassis (`Sensors`), or of services from before 2020 those of `Thermal` and `Power`.
  */
-import type { Sensor } from '@anneal/contracts/calls/provisioning.ts';
+import type { Sensor } from '@anneal/contracts/calls/node-hardware.ts';
 import { linkIn, type Answer } from './http.ts';
 import { bodyIfShown, linkedBodies, numberValue, textValue, within } from './inventory.ts';
 

@@ -8,7 +8,7 @@
  * T3 The failed node stays `deploy failed` with its reason, without a server, until an operator cleans or removes it.
  * T4 A node that is not at fault is released, and becomes available again. When the image is at fault, no other node is tried.
  */
-import { bootReportCodes } from '@anneal/contracts/calls/provisioning.ts';
+import { bootReportCodes } from '@anneal/contracts/calls/boot.ts';
 import { toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { NodeDriver } from '../nodes/states/driver.ts';

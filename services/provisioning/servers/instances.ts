@@ -8,7 +8,8 @@
  */
 import { isIP } from 'node:net';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Instance, NodeState } from '@anneal/contracts/calls/provisioning.ts';
+import type { Instance } from '@anneal/contracts/calls/boot.ts';
+import type { NodeState } from '@anneal/contracts/calls/nodes.ts';
 import { networkData } from './network-data.ts';
 import { nicsOf } from '../bmc/declared-properties.ts';
 import type { NodeDocument } from '../documents/node.ts';

@@ -2,7 +2,7 @@
 import { storedProperty } from '@anneal/contracts/json.ts';
 import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import { AnnealError, errorTable, fromFailure } from '@anneal/contracts/errors.ts';
-import type { NodeState } from '@anneal/contracts/calls/provisioning.ts';
+import type { NodeState } from '@anneal/contracts/calls/nodes.ts';
 import { pathFrom } from '@anneal/contracts/origin.ts';
 import type { ResourceUpdate } from '@anneal/contracts/resource.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';

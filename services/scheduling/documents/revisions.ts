@@ -7,7 +7,7 @@
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Occasion } from '@anneal/contracts/origin.ts';
-import type { StackRevision } from '@anneal/contracts/calls/scheduling.ts';
+import type { StackRevision } from '@anneal/contracts/calls/stack-history.ts';
 import type { StackAction, StackDocument, Target } from '@anneal/convergence/documents.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
 

@@ -1,5 +1,5 @@
 /** The documents of snapshots. */
-import type { Snapshot } from '@anneal/contracts/calls/scheduling.ts';
+import type { Snapshot } from '@anneal/contracts/calls/stack-history.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Target } from '@anneal/convergence/documents.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';

@@ -1,4 +1,4 @@
-import { timerFired } from '@anneal/contracts/calls/scheduling.ts';
+import { timerFired } from '@anneal/contracts/calls/stacks.ts';
 import { stackTimerName, type StackTimer } from '@anneal/contracts/stack-timer.ts';
 import { describe, expect, it } from 'vitest';
 import { dueOf, firedTimer, requireTimer, stackTimers, timerOfStack } from './stack-timers.ts';

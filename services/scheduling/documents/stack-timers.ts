@@ -8,7 +8,7 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject } from '@anneal/contracts/json.ts';
-import { timerFired } from '@anneal/contracts/calls/scheduling.ts';
+import { timerFired } from '@anneal/contracts/calls/stacks.ts';
 import { isExecutionId } from '@anneal/contracts/calls/workflow.ts';
 import { stackTimerName, stackTimerSchema, type StackTimer, type TaskTimer } from '@anneal/contracts/stack-timer.ts';
 import { createTimerCodec } from '@anneal/runtime/time/timer-codec.ts';

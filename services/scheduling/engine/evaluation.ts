@@ -5,7 +5,7 @@
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
+import type { StackView } from '@anneal/contracts/calls/stacks.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import type { PreviewTools } from '@anneal/convergence/preview/preview.ts';
 import type { Comparison, QueuePlace, Tools } from '@anneal/convergence/protocol.ts';

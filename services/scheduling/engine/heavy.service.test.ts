@@ -1,4 +1,5 @@
-import { resourceAct, stackResources, stackShow } from '@anneal/contracts/calls/scheduling.ts';
+import { resourceAct, stackResources } from '@anneal/contracts/calls/resources.ts';
+import { stackShow } from '@anneal/contracts/calls/stacks.ts';
 import type { Expression, Plan } from '@anneal/contracts/plan.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';

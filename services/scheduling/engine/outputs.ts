@@ -2,7 +2,7 @@
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { jsonBytes, type Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
-import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
+import type { StackView } from '@anneal/contracts/calls/stacks.ts';
 import { isUncreated, representative, type ResourceDocument } from '@anneal/convergence/documents.ts';
 import { evaluate, unknown, type Scope, type Unknown } from '@anneal/hot/evaluate.ts';
 import { Abandoned, type EvaluationWork } from '@anneal/hot/evaluate/work.ts';

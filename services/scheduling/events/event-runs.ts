@@ -9,7 +9,7 @@
  * E4 The id of an event contains its number, so that a reader continues behind an event without looking for it.
  */
 import { hash } from 'node:crypto';
-import type { StackEvent } from '@anneal/contracts/calls/scheduling.ts';
+import type { StackEvent } from '@anneal/contracts/calls/stacks.ts';
 import type { EventRecord } from '@anneal/convergence/protocol.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Document, Draft } from '@anneal/store/port.ts';

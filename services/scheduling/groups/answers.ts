@@ -2,7 +2,7 @@
 import type { groupAct, groupAdjust, ScalingOutcome } from '@anneal/contracts/calls/scaling.ts';
 import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json } from '@anneal/contracts/json.ts';
-import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
+import { stackSignal } from '@anneal/contracts/calls/resources.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { z } from 'zod';

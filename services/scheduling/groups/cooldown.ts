@@ -2,7 +2,7 @@
  * The time after a change of size in which no policy scales a group. As in Heat, it begins when the group has the new
  * size, not when the size is requested. Until then the group is busy, so that no policy scales it anyway.
  */
-import { mostTimeoutMinutes } from '@anneal/contracts/calls/scheduling.ts';
+import { mostTimeoutMinutes } from '@anneal/contracts/calls/stacks.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 
 export interface Cooldown {

@@ -6,7 +6,8 @@ import {
   type ResourceRequest,
   type ResourceResponse,
 } from '@anneal/contracts/resource.ts';
-import { stackAct, stackCreate, stackShow, stackWhy, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { stackAct, stackCreate, stackShow, type StackView } from '@anneal/contracts/calls/stacks.ts';
+import { stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import { mkdtemp, rm } from 'node:fs/promises';

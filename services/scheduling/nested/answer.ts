@@ -1,7 +1,7 @@
 /** Computes the response of a nested stack to the stack around it: the attributes that the outer template reads. */
 import { AnnealError, toFailure, hasCode } from '@anneal/contracts/errors.ts';
 import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
+import type { StackView } from '@anneal/contracts/calls/stacks.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { responseOf } from '@anneal/convergence/nested.ts';

@@ -1,5 +1,5 @@
 /** The time limit of a nested stack: that of the stack around it, or a shorter one from its own properties. */
-import { mostTimeoutMinutes } from '@anneal/contracts/calls/scheduling.ts';
+import { mostTimeoutMinutes } from '@anneal/contracts/calls/stacks.ts';
 import type { NestedRequest, ResourceRequest } from '@anneal/contracts/resource.ts';
 import { openProperty } from '@anneal/runtime/secrets/open.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';

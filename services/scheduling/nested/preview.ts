@@ -4,7 +4,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { mapInSlices, Pace } from '@anneal/contracts/slices/pace.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
-import type { PlannedChange, stackPreview } from '@anneal/contracts/calls/scheduling.ts';
+import type { PlannedChange, stackPreview } from '@anneal/contracts/calls/previews.ts';
 import { inOrder, type PlannedTree } from '@anneal/convergence/preview/order.ts';
 import { previewStack, unchangedStack, type Judgement, type PreviewRow } from '@anneal/convergence/preview/preview.ts';
 import {

@@ -1,12 +1,8 @@
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  snapshotDelete,
-  stackAct,
-  stackList,
-  stackResources,
-  stackSignal,
-} from '@anneal/contracts/calls/scheduling.ts';
+import { snapshotDelete } from '@anneal/contracts/calls/stack-history.ts';
+import { stackAct, stackList } from '@anneal/contracts/calls/stacks.ts';
+import { stackResources, stackSignal } from '@anneal/contracts/calls/resources.ts';
 import { quotaSet, quotaShow } from '@anneal/contracts/calls/quotas.ts';
 import { createQuotas } from './quota.ts';
 import { literal, openHarness, planWith, project, resource, type Harness } from '../testing/running-service.ts';

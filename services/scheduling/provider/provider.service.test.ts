@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { stackResources } from '@anneal/contracts/calls/scheduling.ts';
+import { stackResources } from '@anneal/contracts/calls/resources.ts';
 import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-import { stackAct, stackEvents, stackResources, stackSignal } from '@anneal/contracts/calls/scheduling.ts';
+import { stackAct, stackEvents } from '@anneal/contracts/calls/stacks.ts';
+import { stackResources, stackSignal } from '@anneal/contracts/calls/resources.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
 import { readSignalToken, grantOfUrl } from '@anneal/runtime/secrets/signal-grant.ts';

@@ -1,5 +1,5 @@
 /** Metrics that count stacks, resources and executions by state. */
-import { stackActions, statuses } from '@anneal/contracts/calls/scheduling.ts';
+import { stackActions, statuses } from '@anneal/contracts/calls/stacks.ts';
 import type { StackAction, Status } from '@anneal/convergence/documents.ts';
 import { executionStates } from '@anneal/contracts/workflow.ts';
 import { countEach, serveAllCounts, serviceMetrics } from '@anneal/runtime/observe/service-metrics.ts';

@@ -1,5 +1,5 @@
 /** The stacks of a project at a glance: how many are in which state, and why some need a look. */
-import type { StackAttention, stackOverview, stackWhy } from '@anneal/contracts/calls/scheduling.ts';
+import type { StackAttention, stackOverview, stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { z } from 'zod';
 import type { SchedulingCollections } from '../collections.ts';

@@ -6,21 +6,17 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { mapInSlices, Pace } from '@anneal/contracts/slices/pace.ts';
 import { referencesOf } from '@anneal/hot/tree/references.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
+import type { ResourceView, stackResources } from '@anneal/contracts/calls/resources.ts';
 import type {
-  ResourceView,
   Snapshot,
   snapshotDelete,
   snapshotList,
   snapshotShow,
-  StackView,
-  stackEvents,
   stackExport,
-  stackList,
-  stackResources,
   stackRevisionList,
   stackRevisionShow,
-  stackShow,
-} from '@anneal/contracts/calls/scheduling.ts';
+} from '@anneal/contracts/calls/stack-history.ts';
+import type { StackView, stackEvents, stackList, stackShow } from '@anneal/contracts/calls/stacks.ts';
 import {
   goesToNothing,
   representative,

@@ -1,7 +1,7 @@
 /** Explains an execution of a workflow: the task that failed or works, its action, its error, and the way on. Read-only. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isExecutionId } from '@anneal/contracts/calls/workflow.ts';
-import type { stackWhy } from '@anneal/contracts/calls/scheduling.ts';
+import type { stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
 import type { WorkflowSpec } from '@anneal/contracts/workflow.ts';
 import {
   isEndedExecution,

@@ -9,7 +9,8 @@ import {
   type ResourceRequest,
   type ResourceResponse,
 } from '@anneal/contracts/resource.ts';
-import { stackResources, stackSignal, stackWhy } from '@anneal/contracts/calls/scheduling.ts';
+import { stackResources, stackSignal } from '@anneal/contracts/calls/resources.ts';
+import { stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
 import { executionAct, executionIdFrom, executionStart, workflowCreate } from '@anneal/contracts/calls/workflow.ts';
 import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
 import type { Draft } from '@anneal/store/port.ts';

@@ -7,7 +7,7 @@ import { contextType } from '@anneal/hot/types/context.ts';
 import type { DeadLetter } from '@anneal/bus/port.ts';
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { isObject } from '@anneal/contracts/json.ts';
-import { mostIdle, type stackWhy } from '@anneal/contracts/calls/scheduling.ts';
+import { mostIdle, type stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
 import { lastLines, rootCause } from '@anneal/contracts/root-cause.ts';
 import {
   isNested,

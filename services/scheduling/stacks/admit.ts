@@ -5,7 +5,7 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
-import type { stackCreate } from '@anneal/contracts/calls/scheduling.ts';
+import type { stackCreate } from '@anneal/contracts/calls/stacks.ts';
 import { newStack } from '@anneal/convergence/documents.ts';
 import { DuplicateError } from '@anneal/store/port.ts';
 import type { z } from 'zod';

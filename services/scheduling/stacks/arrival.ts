@@ -3,16 +3,15 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { resourceResponse, type ResourceRequest } from '@anneal/contracts/resource.ts';
 import { groupAct, groupAdjust, groupLost } from '@anneal/contracts/calls/scaling.ts';
+import { resourceAct, stackSignal } from '@anneal/contracts/calls/resources.ts';
 import {
-  resourceAct,
   stackAct,
   stackCreate,
   stackDelete,
-  stackSignal,
   stackUpdate,
   timerFired,
   type StackAct,
-} from '@anneal/contracts/calls/scheduling.ts';
+} from '@anneal/contracts/calls/stacks.ts';
 import { executionAct, executionStart } from '@anneal/contracts/calls/workflow.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import { systemOccasion, type Occasion } from '@anneal/contracts/origin.ts';

@@ -10,14 +10,9 @@ import {
   resourceResponse,
   type ResourceRequest,
 } from '@anneal/contracts/resource.ts';
-import {
-  stackAct,
-  stackEvents,
-  stackSignal,
-  stackWhy,
-  timerFired,
-  type StackAct,
-} from '@anneal/contracts/calls/scheduling.ts';
+import { stackAct, stackEvents, timerFired, type StackAct } from '@anneal/contracts/calls/stacks.ts';
+import { stackSignal } from '@anneal/contracts/calls/resources.ts';
+import { stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { shardOf } from '../shard-map/shard-of.ts';

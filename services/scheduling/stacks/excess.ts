@@ -2,7 +2,8 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { AnnealError } from '@anneal/contracts/errors.ts';
 import { jsonBytes } from '@anneal/contracts/json.ts';
-import { stackAct, stackSignal, stackUpdate } from '@anneal/contracts/calls/scheduling.ts';
+import { stackAct, stackUpdate } from '@anneal/contracts/calls/stacks.ts';
+import { stackSignal } from '@anneal/contracts/calls/resources.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import type { z } from 'zod';
 import type { Contents } from '../plans/contents.ts';

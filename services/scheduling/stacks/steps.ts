@@ -12,15 +12,8 @@ import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import { answerSchema, answerType, type Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { groupAct, groupAdjust } from '@anneal/contracts/calls/scaling.ts';
-import {
-  resourceAct,
-  stackAct,
-  stackCreate,
-  stackDelete,
-  stackSignal,
-  stackUpdate,
-  type StackView,
-} from '@anneal/contracts/calls/scheduling.ts';
+import { resourceAct, stackSignal } from '@anneal/contracts/calls/resources.ts';
+import { stackAct, stackCreate, stackDelete, stackUpdate, type StackView } from '@anneal/contracts/calls/stacks.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Input, Outcome } from '@anneal/convergence/protocol.ts';
 import { type State, undoOf } from '@anneal/convergence/state.ts';

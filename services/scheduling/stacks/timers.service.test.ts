@@ -1,5 +1,5 @@
 /** Timers of stacks in the store, in the journal and in messages, also in the form of release 0.1.0. */
-import { timerFired } from '@anneal/contracts/calls/scheduling.ts';
+import { timerFired } from '@anneal/contracts/calls/stacks.ts';
 import { requestsQueue, shardQueue } from '@anneal/contracts/queues.ts';
 import { providerAnnounced } from '@anneal/contracts/resource.ts';
 import type { StackTimer } from '@anneal/contracts/stack-timer.ts';

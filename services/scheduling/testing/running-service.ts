@@ -3,13 +3,7 @@ import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
-import {
-  stackCreate,
-  stackDelete,
-  stackShow,
-  stackUpdate,
-  type StackView,
-} from '@anneal/contracts/calls/scheduling.ts';
+import { stackCreate, stackDelete, stackShow, stackUpdate, type StackView } from '@anneal/contracts/calls/stacks.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import { schedulingService } from '../service.ts';

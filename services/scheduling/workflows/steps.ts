@@ -14,7 +14,7 @@ import {
   type ResourceRequest,
   type ResourceResponse,
 } from '@anneal/contracts/resource.ts';
-import { timerFired } from '@anneal/contracts/calls/scheduling.ts';
+import { timerFired } from '@anneal/contracts/calls/stacks.ts';
 import { executionAct, executionStart } from '@anneal/contracts/calls/workflow.ts';
 import { isEndedExecution } from '@anneal/convergence/workflow/documents.ts';
 import type { ExecutionInput, ExecutionOutcome, WorkflowState } from '@anneal/convergence/workflow/protocol.ts';

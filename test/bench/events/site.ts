@@ -1,13 +1,13 @@
 /** The notification service in this process with a counted bus and store, and a listener in another process. */
 import { hostEvent } from '@anneal/contracts/events.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';
+import { eventLog } from '@anneal/contracts/calls/event-log.ts';
 import {
-  eventLog,
   subscriptionAct,
   subscriptionCreate,
   subscriptionDelete,
   subscriptionList,
-} from '@anneal/contracts/calls/notification.ts';
+} from '@anneal/contracts/calls/subscriptions.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { notificationService } from '@anneal/notification/service.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';

@@ -4,7 +4,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { configurationService } from '@anneal/configuration/service.ts';
-import { hostCreate } from '@anneal/contracts/calls/configuration.ts';
+import { hostCreate } from '@anneal/contracts/calls/hosts.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { deploymentEvent } from '@anneal/contracts/events.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';

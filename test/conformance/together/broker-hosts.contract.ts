@@ -7,8 +7,8 @@ import {
   hostRemove,
   hostShow,
   hostTokenRenew,
-  queueMessages,
-} from '@anneal/contracts/calls/configuration.ts';
+} from '@anneal/contracts/calls/hosts.ts';
+import { queueMessages } from '@anneal/contracts/calls/queues.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { project } from '@anneal/configuration/testing/running-service.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

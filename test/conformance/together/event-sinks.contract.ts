@@ -1,6 +1,6 @@
 /** Subscriptions whose events go to an exchange of RabbitMQ, or to a subject of NATS, that another program owns. */
 import { randomUUID } from 'node:crypto';
-import { subscriptionShow } from '@anneal/contracts/calls/notification.ts';
+import { subscriptionShow } from '@anneal/contracts/calls/subscriptions.ts';
 import { atEnd, cleanUpAll, project, startWorld, subscribe } from '@anneal/notification/testing/world.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { connect as connectNats } from '@nats-io/transport-node';

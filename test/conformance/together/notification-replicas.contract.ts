@@ -8,7 +8,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import { registry } from '@anneal/contracts/registry.ts';
-import { subscriptionCreate } from '@anneal/contracts/calls/notification.ts';
+import { subscriptionCreate } from '@anneal/contracts/calls/subscriptions.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { openBus } from '@anneal/bus/open.ts';
 import { EventLog } from '@anneal/notification/events/event-log.ts';

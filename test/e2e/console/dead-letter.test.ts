@@ -1,7 +1,7 @@
 /** Dead letters in the web console: a message that no service can read is corrected and replayed, others are removed. */
 import { join } from 'node:path';
 import { openEmbeddedBroker } from '@anneal/bus/embedded/open.ts';
-import { queuePost } from '@anneal/contracts/calls/configuration.ts';
+import { queuePost } from '@anneal/contracts/calls/queues.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import type { Browser, Page } from 'playwright-core';

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildExecutable, thisMachine } from '@anneal/agent/executable/executable.ts';
-import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { atProcessEnd } from '../../backends/process-end.ts';
 

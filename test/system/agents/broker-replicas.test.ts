@@ -1,7 +1,7 @@
 /** Hosts on a broker while replicas of the service come and go. */
 import { brokerLeaseSeconds } from '@anneal/configuration/broker/bridge.ts';
 import { claimed, startService, type Rig } from '@anneal/configuration/testing/running-service.ts';
-import { hostBrokerRevoke, hostShow, hostTokenRenew } from '@anneal/contracts/calls/configuration.ts';
+import { hostBrokerRevoke, hostShow, hostTokenRenew } from '@anneal/contracts/calls/hosts.ts';
 import { createTestContext, eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createBrokerRig, DiligentHost, findHostBroker, grantTo, natsKind, rabbitKind } from './broker-world.ts';

@@ -1,6 +1,6 @@
 /** Credentials of a host on a broker: every other queue, exchange, subject and verb is refused. */
 import type { Rig } from '@anneal/configuration/testing/running-service.ts';
-import type { HostBrokerAccess } from '@anneal/contracts/calls/configuration.ts';
+import type { HostBrokerAccess } from '@anneal/contracts/calls/hosts.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { connect as connectNats, type NatsConnection } from '@nats-io/transport-node';
 import { connect as connectAmqp, type Channel, type ChannelModel } from 'amqplib';

@@ -1,13 +1,12 @@
 /** For the tests of hosts on a broker: a configuration service with a real broker for hosts, and hosts that know only its library. */
 import { createRig, type Rig } from '@anneal/configuration/testing/running-service.ts';
+import { hostBrokerGrant, type HostBrokerAccess } from '@anneal/contracts/calls/hosts.ts';
 import {
-  hostBrokerGrant,
   hostFarewellSchema,
   hostRequestSchema,
-  type HostBrokerAccess,
   type HostFarewell,
   type HostRequest,
-} from '@anneal/contracts/calls/configuration.ts';
+} from '@anneal/contracts/calls/host-messages.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { setTimeout as wait } from 'node:timers/promises';

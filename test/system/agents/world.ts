@@ -1,8 +1,9 @@
 /** For the conformance suite: a real configuration service and gateway, and an engine that asks for configs on a host. */
 import { createRig, project, type Rig } from '@anneal/configuration/testing/running-service.ts';
-import { deploymentShow, hostTokenRenew } from '@anneal/contracts/calls/configuration.ts';
+import { deploymentShow } from '@anneal/contracts/calls/deployments.ts';
+import { hostTokenRenew } from '@anneal/contracts/calls/hosts.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import type { BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
 import { startIdentity } from '@anneal/identity/testing/start-identity.ts';
 import type { RunningService } from '@anneal/runtime/service/service.ts';

@@ -1,6 +1,6 @@
 /** A subscription whose events become inputs of a config that runs on hosts. */
 import { randomUUID } from 'node:crypto';
-import { hostCreate } from '@anneal/contracts/calls/configuration.ts';
+import { hostCreate } from '@anneal/contracts/calls/hosts.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

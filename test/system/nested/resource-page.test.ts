@@ -1,5 +1,5 @@
 /** Pages of the resources of a tree of stacks: together they are the whole list, also while resources are replaced. */
-import { stackResources, type ResourceView } from '@anneal/contracts/calls/scheduling.ts';
+import { stackResources, type ResourceView } from '@anneal/contracts/calls/resources.ts';
 import type { PageRequest } from '@anneal/contracts/page.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

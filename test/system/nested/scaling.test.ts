@@ -8,7 +8,7 @@ import {
   type GroupAct,
   type GroupView,
 } from '@anneal/contracts/calls/scaling.ts';
-import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
+import { stackSignal } from '@anneal/contracts/calls/resources.ts';
 import { hostEvent, lifecycleEvent, nodeEvent } from '@anneal/contracts/events.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';

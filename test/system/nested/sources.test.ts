@@ -1,6 +1,6 @@
 /** After an update a tree holds the values of a fresh creation with the same request, whatever the change reaches. */
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
+import type { StackView } from '@anneal/contracts/calls/stacks.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type StackInput, StackWorld } from '../stack-world.ts';
 import { changed, drawTree, inputOf, integersOf } from './random-tree.ts';

@@ -1,7 +1,9 @@
 /** The warm pool of a group: complete members that wait out of service, and enter when the group grows. */
 import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { groupAct, groupShow, type GroupAct, type GroupView } from '@anneal/contracts/calls/scaling.ts';
-import { stackExport, stackSignal, stackWhy } from '@anneal/contracts/calls/scheduling.ts';
+import { stackExport } from '@anneal/contracts/calls/stack-history.ts';
+import { stackSignal } from '@anneal/contracts/calls/resources.ts';
+import { stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

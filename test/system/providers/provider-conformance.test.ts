@@ -1,5 +1,7 @@
 /** Checks the guarantees of providers on each service that is a provider, over the real bus and store. */
-import { hostCreate, queueClaim, queuePost, hostRequestSchema } from '@anneal/contracts/calls/configuration.ts';
+import { hostCreate } from '@anneal/contracts/calls/hosts.ts';
+import { queueClaim, queuePost } from '@anneal/contracts/calls/queues.ts';
+import { hostRequestSchema } from '@anneal/contracts/calls/host-messages.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import { configurationService } from '@anneal/configuration/service.ts';
 import { notificationService } from '@anneal/notification/service.ts';

@@ -1,5 +1,5 @@
 import type { ResourceType, PropertySchema } from '@anneal/contracts/resource-type.ts';
-import { stackEvents } from '@anneal/contracts/calls/scheduling.ts';
+import { stackEvents } from '@anneal/contracts/calls/stacks.ts';
 import { resourceTypeList } from '@anneal/contracts/calls/templating.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

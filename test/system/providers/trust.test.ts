@@ -1,7 +1,8 @@
 /** Values from outside are only data: shapes that Anneal uses internally come back unchanged. */
-import { hostCreate, hostShow, queueClaim, queuePost } from '@anneal/contracts/calls/configuration.ts';
+import { hostCreate, hostShow } from '@anneal/contracts/calls/hosts.ts';
+import { queueClaim, queuePost } from '@anneal/contracts/calls/queues.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { stackExport } from '@anneal/contracts/calls/scheduling.ts';
+import { stackExport } from '@anneal/contracts/calls/stack-history.ts';
 import { portable } from '@anneal/gateway/heat/stacks/portable.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { nodeProvision, nodeRemove } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeProvision, nodeRemove } from '@anneal/contracts/calls/nodes.ts';
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

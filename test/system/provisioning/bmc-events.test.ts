@@ -1,6 +1,6 @@
 /** Events of BMCs that offer no stream: they post them to a subscription. With a real lab, and the gateway's route. */
 import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
-import { nodeRemove } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeRemove } from '@anneal/contracts/calls/nodes.ts';
 import { bmcEventsUrl } from '@anneal/runtime/secrets/bmc-events.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -9,7 +9,7 @@ import {
   nodeUpdate,
   type NodeStep,
   type NodeView,
-} from '@anneal/contracts/calls/provisioning.ts';
+} from '@anneal/contracts/calls/nodes.ts';
 import { noOverride } from '@anneal/lab/machine-state.ts';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';

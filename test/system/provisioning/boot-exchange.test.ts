@@ -1,5 +1,6 @@
 import { addressOf } from '@anneal/lab/boot-image.ts';
-import { bootLoad, bootReport, type NodeView } from '@anneal/contracts/calls/provisioning.ts';
+import { bootLoad, bootReport } from '@anneal/contracts/calls/boot.ts';
+import { type NodeView } from '@anneal/contracts/calls/nodes.ts';
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

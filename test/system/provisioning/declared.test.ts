@@ -17,19 +17,21 @@ import {
 } from '@anneal/contracts/calls/assets.ts';
 import {
   driverList,
-  nodeBootDevice,
-  nodeBootDeviceSet,
   nodeEnrol,
-  nodeLightsSet,
-  nodeLights,
   nodePower,
   nodeProvision,
   nodeRemove,
-  nodeSensors,
   nodeShow,
   nodeUpdate,
   type NodeView,
-} from '@anneal/contracts/calls/provisioning.ts';
+} from '@anneal/contracts/calls/nodes.ts';
+import {
+  nodeBootDevice,
+  nodeBootDeviceSet,
+  nodeLightsSet,
+  nodeLights,
+  nodeSensors,
+} from '@anneal/contracts/calls/node-hardware.ts';
 import type { ProvisionVerb } from '@anneal/contracts/node-choices.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

@@ -1,6 +1,7 @@
 /** A server on a machine whose BMC speaks only IPMI, which boots by PXE: ipmi_sim before a machine of the lab. */
 import { join } from 'node:path';
-import { nodeSensors, nodeUpdate } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeSensors } from '@anneal/contracts/calls/node-hardware.ts';
+import { nodeUpdate } from '@anneal/contracts/calls/nodes.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { guidOf, IpmiSim, missingForIpmi } from '../../machines/ipmi-sim.ts';
 import { ProvisioningWorld } from './provisioning-world.ts';

@@ -6,15 +6,12 @@ import {
   nodeHistory,
   nodeProvision,
   nodeUpdate,
-  runbookList,
-  runbookRemove,
-  runbookSet,
-  runbookShow,
   type NodePatch,
   type NodeStep,
   type NodeView,
-  nodeSettings,
-} from '@anneal/contracts/calls/provisioning.ts';
+} from '@anneal/contracts/calls/nodes.ts';
+import { runbookList, runbookRemove, runbookSet, runbookShow } from '@anneal/contracts/calls/runbooks.ts';
+import { nodeSettings } from '@anneal/contracts/calls/node-hardware.ts';
 import type { ProvisionVerb } from '@anneal/contracts/node-choices.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { LabMachine } from '@anneal/lab/machine.ts';

@@ -1,6 +1,6 @@
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
-import { nodeUpdate } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeUpdate } from '@anneal/contracts/calls/nodes.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { portId } from '@anneal/contracts/port-id.ts';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -10,22 +10,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { answer, on, routeMessages } from '@anneal/bus/consume/route.ts';
 import type { Bus } from '@anneal/bus/port.ts';
-import { hostCreate, hostDelete, hostShow, hostTokenRenew } from '@anneal/contracts/calls/configuration.ts';
+import { hostCreate, hostDelete, hostShow, hostTokenRenew } from '@anneal/contracts/calls/hosts.ts';
 import type { CallDefinition } from '@anneal/contracts/define.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import {
-  bootDocumentShow,
-  bootExchange,
-  bootFind,
-  bootReport,
-  nodeEnrol,
-  nodeShow,
-  type BootSeed,
-  type NodeView,
-} from '@anneal/contracts/calls/provisioning.ts';
+import { bootDocumentShow, bootExchange, bootFind, bootReport, type BootSeed } from '@anneal/contracts/calls/boot.ts';
+import { nodeEnrol, nodeShow, type NodeView } from '@anneal/contracts/calls/nodes.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import {
   resourceCreate,

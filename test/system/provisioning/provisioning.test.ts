@@ -10,7 +10,7 @@ import {
   nodeRemove,
   nodeUpdate,
   type NodePatch,
-} from '@anneal/contracts/calls/provisioning.ts';
+} from '@anneal/contracts/calls/nodes.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { steps } from '@anneal/provisioning/documents/states.ts';
 import { afterEach, describe, expect, it } from 'vitest';

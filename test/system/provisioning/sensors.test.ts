@@ -1,5 +1,5 @@
 /** The sensors of nodes as metrics, with a real lab. */
-import { nodeRemove } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeRemove } from '@anneal/contracts/calls/nodes.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, expect, it } from 'vitest';
 import { ProvisioningWorld } from './provisioning-world.ts';

@@ -1,4 +1,4 @@
-import { nodeProvision } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeProvision } from '@anneal/contracts/calls/nodes.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';

@@ -1,4 +1,5 @@
-import { bootReport, imageAdd, type BootSeed } from '@anneal/contracts/calls/provisioning.ts';
+import { bootReport, type BootSeed } from '@anneal/contracts/calls/boot.ts';
+import { imageAdd } from '@anneal/contracts/calls/images.ts';
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -1,8 +1,10 @@
 /** Every property of every type acts the same when its value is secret, and what is secret stays sealed. */
 import { isDeepStrictEqual } from 'node:util';
 import { configurationService } from '@anneal/configuration/service.ts';
-import { hostCreate, hostRequestSchema, queueClaim, queuePost } from '@anneal/contracts/calls/configuration.ts';
-import { nodeEnrol } from '@anneal/contracts/calls/provisioning.ts';
+import { hostCreate } from '@anneal/contracts/calls/hosts.ts';
+import { hostRequestSchema } from '@anneal/contracts/calls/host-messages.ts';
+import { queueClaim, queuePost } from '@anneal/contracts/calls/queues.ts';
+import { nodeEnrol } from '@anneal/contracts/calls/nodes.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';

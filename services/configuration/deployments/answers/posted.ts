@@ -7,7 +7,7 @@
  * M3 A message in none of the accepted forms is refused to its sender and kept as a dead letter.
  * M4 No stored message and no dead letter shows a secret that its host was given.
  */
-import type { HostRequest, HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest, HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import type { ConfigurationResource, HostDocument, MessageDocument } from '../../collections.ts';
 import { factsIn } from '../../hosts/facts.ts';
 import { hearOf } from '../../hosts/host.ts';

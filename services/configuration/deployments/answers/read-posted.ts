@@ -3,7 +3,7 @@
  *
  * M3 A message in none of the accepted forms is refused to its sender and kept as a dead letter.
  */
-import { hostMessageRefused } from '@anneal/contracts/calls/configuration.ts';
+import { hostMessageRefused } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { responsesQueue } from '@anneal/contracts/queues.ts';

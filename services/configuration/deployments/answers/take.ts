@@ -1,5 +1,5 @@
 /** Takes what a host says about a run: one input to the run, and a note when no run waits for it. */
-import type { HostProgress, HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import type { HostProgress, HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import type { ConfigurationResource, HostDocument } from '../../collections.ts';
 import { hasEnded, takeInput, type TakenInput } from '../runs/carry-out.ts';
 import { dropOwn } from '../runs/queue-changes.ts';

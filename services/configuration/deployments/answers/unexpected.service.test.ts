@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import * as contract from '@anneal/contracts/calls/configuration.ts';
+import * as hostCalls from '@anneal/contracts/calls/hosts.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ const begin = async (name: string, options: Record<string, Json> = {}) => {
   const { request } = await claimed(rig, host.id);
   return { host, request, resource };
 };
-const show = (host: { id: string }) => rig.ask(contract.hostShow, { host: host.id });
+const show = (host: { id: string }) => rig.ask(hostCalls.hostShow, { host: host.id });
 const seen = async (host: { id: string }) =>
   ((await show(host)).unexpected_answers ?? []).map(({ kind, alarm, count }) => [kind, alarm, count]);
 const reportsOf = (host: { id: string }) =>

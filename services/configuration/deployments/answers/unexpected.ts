@@ -5,7 +5,8 @@
  * U2 A flood of them costs one document of a bounded size, and a bounded number of events a minute. Alarms have a
  *    separate share, so that no flood hides them.
  */
-import { stoppedReason, type HostResponse, type UnexpectedAnswer } from '@anneal/contracts/calls/configuration.ts';
+import { stoppedReason, type HostResponse } from '@anneal/contracts/calls/host-messages.ts';
+import { type UnexpectedAnswer } from '@anneal/contracts/calls/hosts.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import type { HostDocument } from '../../collections.ts';
 import type { Outgoing } from '@anneal/runtime/work/outbox.ts';

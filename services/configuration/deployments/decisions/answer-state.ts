@@ -1,5 +1,5 @@
 /** Tells how far a host came with a run, so that a missing answer has a cause. Pure. */
-import type { DeploymentView } from '@anneal/contracts/calls/configuration.ts';
+import type { DeploymentView } from '@anneal/contracts/calls/deployments.ts';
 import type { DeploymentState, HostDocument } from '../../collections.ts';
 
 type AnswerState = NonNullable<DeploymentView['answer_state']>;

@@ -1,5 +1,5 @@
 /** Walks `run-states.ts`: every input in every state, and every exception. */
-import { stoppedReason, type HostRequest, type HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import { stoppedReason, type HostRequest, type HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import { createSecrets } from '@anneal/runtime/secrets/secrets.ts';
 import { describe, expect, it } from 'vitest';
 import type { DeploymentState, HostDocument, MessageDocument } from '../../collections.ts';

@@ -1,5 +1,5 @@
 /** The end of a run: its status and reason, by the input that ends it. Pure. */
-import type { HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import type { HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError, toFailure, type ErrorCode, type Failure } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';

@@ -1,5 +1,5 @@
 /** Derives the state of a deployment from the answer of its host. Pure. */
-import type { HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import type { HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { DeploymentState } from '../../collections.ts';

@@ -1,5 +1,5 @@
 /** Keeps the secrets that a script was given out of what is stored and shown of its answer. */
-import type { HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import type { HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { createRedactor, createWordRedactor, sealQuotes } from '@anneal/runtime/secrets/redact.ts';
 import { contentsOf, type Secrets } from '@anneal/runtime/secrets/secrets.ts';

@@ -1,5 +1,5 @@
 /** The inputs of a run: what happens to it, with the facts that a decision needs. */
-import type { HostProgress, HostResponse } from '@anneal/contracts/calls/configuration.ts';
+import type { HostProgress, HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Draft } from '@anneal/store/port.ts';
 import type { ConfigurationResource, DeploymentState, HostDocument, MessageDocument } from '../../collections.ts';

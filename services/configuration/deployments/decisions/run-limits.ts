@@ -1,5 +1,5 @@
 /** The time limit of a run in its present phase, and the reason when it is over. Pure. */
-import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import type { ConfigurationResource, DeploymentState, HostDocument, MessageDocument } from '../../collections.ts';
 import { answerDueAt, queueMs } from '../../configs/time-limit.ts';
 import type { RunDocument, RunPlace } from './run-inputs.ts';

@@ -2,7 +2,8 @@
  * The inputs by which heat-config-notify answers for a run, by signal transport. Their credentials allow answering this
  * run of this host and nothing else.
  */
-import type { HostCollector, HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostCollector } from '@anneal/contracts/calls/hosts.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { answerQueue } from '@anneal/contracts/queues.ts';
 import {
   deploymentSignalTransports,

@@ -1,5 +1,6 @@
 /** Explains why a run does not wait for what a host sent. Pure. */
-import { stoppedReason, type HostResponse, type UnexpectedAnswer } from '@anneal/contracts/calls/configuration.ts';
+import { stoppedReason, type HostResponse } from '@anneal/contracts/calls/host-messages.ts';
+import { type UnexpectedAnswer } from '@anneal/contracts/calls/hosts.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { DeploymentState } from '../../collections.ts';
 import { storedOutputs } from './outcome.ts';

@@ -1,5 +1,6 @@
 /** The form in which a client receives a host's request, and the timers that start when it does. */
-import { hostRequestSchema, type QueueMessage, type runConfig } from '@anneal/contracts/calls/configuration.ts';
+import { hostRequestSchema, type runConfig } from '@anneal/contracts/calls/host-messages.ts';
+import { type QueueMessage } from '@anneal/contracts/calls/queues.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { contentsOf } from '@anneal/runtime/secrets/secrets.ts';

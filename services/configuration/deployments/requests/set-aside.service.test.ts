@@ -1,4 +1,5 @@
-import * as contract from '@anneal/contracts/calls/configuration.ts';
+import type * as hostMessages from '@anneal/contracts/calls/host-messages.ts';
+import * as queueCalls from '@anneal/contracts/calls/queues.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
@@ -23,7 +24,7 @@ const offer = async (hostId: string, name: string, more: JsonObject = {}): Promi
   return resource.id;
 };
 const look = (hostId: string) =>
-  rig.ask(contract.queueMessages, {
+  rig.ask(queueCalls.queueMessages, {
     project,
     queue: `host.${hostId}.requests`,
     include_claimed: true,
@@ -31,11 +32,11 @@ const look = (hostId: string) =>
     client_id: '',
   });
 const waiting = async (hostId: string) =>
-  (await look(hostId)).messages.map(({ body }) => (body as unknown as contract.HostRequest).name);
+  (await look(hostId)).messages.map(({ body }) => (body as unknown as hostMessages.HostRequest).name);
 const remove = (
   hostId: string,
   more: { ids?: string[]; pop?: number; purge?: boolean; claim_id?: string; host_id?: string },
-) => rig.ask(contract.queueMessageDelete, { project, queue: `host.${hostId}.requests`, ...more });
+) => rig.ask(queueCalls.queueMessageDelete, { project, queue: `host.${hostId}.requests`, ...more });
 
 describe('S1: no verb loses a request of a host', () => {
   const verbs: [string, (hostId: string) => Promise<unknown>][] = [
@@ -101,7 +102,7 @@ describe('S1: no verb loses a request of a host', () => {
     const { id: host } = await rig.host('web');
     const resource = await offer(host, 'a');
     const { request } = await claimed(rig, host);
-    await rig.ask(contract.queuePost, {
+    await rig.ask(queueCalls.queuePost, {
       project,
       queue: `host.${host}.requests`,
       client_id: 'me',
@@ -122,10 +123,10 @@ describe('a pop by a host', () => {
     const pop = async () =>
       eventually(async () => (await remove(host.id, { pop: 1, host_id: host.id })).messages[0]?.body, {
         what: 'a popped message',
-      }) as Promise<{ id: string; deployments: contract.HostRequest[] }>;
+      }) as Promise<{ id: string; deployments: hostMessages.HostRequest[] }>;
     const one = await pop();
     expect(one.deployments).toMatchObject([{ id: one.id, name: 'a', group: 'script', config: 'echo a' }]);
-    const valueOf = (deployment: contract.HostRequest | undefined, name: string) =>
+    const valueOf = (deployment: hostMessages.HostRequest | undefined, name: string) =>
       deployment?.inputs.find((input) => input.name === name)?.value;
     expect(valueOf(one.deployments[0], 'n')).toBe('5');
     expect(valueOf(one.deployments[0], 'deploy_signal_transport')).toBe('ZAQAR_SIGNAL');

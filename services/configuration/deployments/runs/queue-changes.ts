@@ -1,5 +1,5 @@
 /** Brings the queues of hosts in line with the documents of runs. Each change is harmless to repeat. */
-import type { HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { DeploymentState, HostDocument, MessageDocument } from '../../collections.ts';
 import { hostQueue } from '../../hosts/queues.ts';

@@ -1,6 +1,7 @@
 /** Deployments that the service deletes by itself. */
 import { randomUUID } from 'node:crypto';
-import { configCreate, configShow, deploymentCreate, deploymentList } from '@anneal/contracts/calls/configuration.ts';
+import { configCreate, configShow } from '@anneal/contracts/calls/configs.ts';
+import { deploymentCreate, deploymentList } from '@anneal/contracts/calls/deployments.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openConfigurationCollections } from '../../collections.ts';
 import { claimed, createRig, project, type Rig } from '../../testing/running-service.ts';

@@ -1,14 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import {
-  configCreate,
-  deploymentCreate,
-  deploymentList,
-  deploymentRun,
-  hostDelete,
-  hostShow,
-  queueClaim,
-  type HostRequest,
-} from '@anneal/contracts/calls/configuration.ts';
+import { configCreate } from '@anneal/contracts/calls/configs.ts';
+import { deploymentCreate, deploymentList, deploymentRun } from '@anneal/contracts/calls/deployments.ts';
+import { hostDelete, hostShow } from '@anneal/contracts/calls/hosts.ts';
+import { queueClaim } from '@anneal/contracts/calls/queues.ts';
+import { type HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { createTestContext, eventually, notingStore } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';

@@ -5,7 +5,7 @@
  * H2 The documents are written first. A repeat of the call finds them and completes the rest (D1).
  * H3 The work on a host stays in order: the call waits until it is its turn for all its hosts.
  */
-import type { DeploymentRun, StartedDeployment } from '@anneal/contracts/calls/configuration.ts';
+import type { DeploymentRun, StartedDeployment } from '@anneal/contracts/calls/deployments.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ConfigurationResource, HostDocument } from '../../collections.ts';

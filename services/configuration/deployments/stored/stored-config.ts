@@ -1,5 +1,5 @@
 /** Configs that clients store and delete by the API. They belong to no stack and never change. */
-import type { ConfigCreate, ConfigView } from '@anneal/contracts/calls/configuration.ts';
+import type { ConfigCreate, ConfigView } from '@anneal/contracts/calls/configs.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';

@@ -4,17 +4,18 @@ import {
   configDelete,
   configList,
   configShow,
+  type ConfigCreate,
+} from '@anneal/contracts/calls/configs.ts';
+import {
   deploymentCreate,
   deploymentDelete,
   deploymentList,
   deploymentShow,
   deploymentUpdate,
-  hostCreate,
-  hostJoin,
   hostMetadata,
-  type ConfigCreate,
   type DeploymentCreate,
-} from '@anneal/contracts/calls/configuration.ts';
+} from '@anneal/contracts/calls/deployments.ts';
+import { hostCreate, hostJoin } from '@anneal/contracts/calls/hosts.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';

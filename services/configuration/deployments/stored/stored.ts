@@ -9,7 +9,7 @@
  * D4 A deletion withdraws a request that the host has not taken. The document stays for a day, so that a late answer is
  *    recognised.
  */
-import type { DeploymentCreate, DeploymentUpdate, DeploymentView } from '@anneal/contracts/calls/configuration.ts';
+import type { DeploymentCreate, DeploymentUpdate, DeploymentView } from '@anneal/contracts/calls/deployments.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';

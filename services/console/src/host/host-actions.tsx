@@ -1,5 +1,5 @@
 /** Why a host does no work, and what an operator does with it: credentials, and its removal. */
-import type { HostView } from '@anneal/contracts/calls/configuration.ts';
+import type { HostView } from '@anneal/contracts/calls/hosts.ts';
 import { useNavigate } from '@tanstack/react-router';
 import type { ShownSecret } from '../access/secret.tsx';
 import { CopyCommand } from '../parts/command.tsx';

@@ -1,7 +1,8 @@
 /** A command on one host, on many, or by facts, with the answers grouped as they come. */
 import type { Client } from '@anneal/client/connect.ts';
 import { endedAfter, outcomeOfCommand, type CommandOutcome } from '@anneal/client/run-outcome.ts';
-import type { DeploymentView, HostView } from '@anneal/contracts/calls/configuration.ts';
+import type { DeploymentView } from '@anneal/contracts/calls/deployments.ts';
+import type { HostView } from '@anneal/contracts/calls/hosts.ts';
 import { hasCode } from '@anneal/contracts/errors.ts';
 import { useRef, useState, type FormEvent } from 'react';
 import { useAsk } from '../live/ask.ts';

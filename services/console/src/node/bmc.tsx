@@ -1,6 +1,6 @@
 /** What is known about the management controller of a node. What is normal takes few lines. */
 import type { NodeRepresentation } from '@anneal/client/representation.ts';
-import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
+import type { Condition } from '@anneal/contracts/calls/stacks.ts';
 import type { Tone } from '@anneal/client/text/tone.ts';
 import { Mark } from '../parts/state.tsx';
 import { Age, Until } from '../parts/time.tsx';

@@ -1,4 +1,4 @@
-import { nodeStates } from '@anneal/contracts/calls/provisioning.ts';
+import { nodeStates } from '@anneal/contracts/calls/nodes.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

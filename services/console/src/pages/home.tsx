@@ -1,6 +1,6 @@
 /** Home: what needs a person, what works, and whether it flows. */
 import { toneOf, type Tone } from '@anneal/client/text/tone.ts';
-import type { HostView } from '@anneal/contracts/calls/configuration.ts';
+import type { HostView } from '@anneal/contracts/calls/hosts.ts';
 import type { Need, Overview } from '@anneal/contracts/calls/overview.ts';
 import { Link } from '@tanstack/react-router';
 import { useAsk } from '../live/ask.ts';

@@ -1,5 +1,6 @@
 /** One host: its facts, and what ran on it. */
-import type { DeploymentView, HostView } from '@anneal/contracts/calls/configuration.ts';
+import type { DeploymentView } from '@anneal/contracts/calls/deployments.ts';
+import type { HostView } from '@anneal/contracts/calls/hosts.ts';
 import { Link, useParams } from '@tanstack/react-router';
 import { useAsk } from '../live/ask.ts';
 import { useChosen } from '../parts/chosen.ts';

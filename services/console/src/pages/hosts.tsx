@@ -1,5 +1,5 @@
 /** Every host: whether it answers, and what waits for it. */
-import type { HostView } from '@anneal/contracts/calls/configuration.ts';
+import type { HostView } from '@anneal/contracts/calls/hosts.ts';
 import { Link } from '@tanstack/react-router';
 import { JoinPanel } from '../host/join.tsx';
 import { RunPanel } from '../host/run.tsx';

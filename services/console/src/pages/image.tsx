@@ -1,5 +1,5 @@
 /** One image: its content, where machines fetch it, and how a template names it. */
-import type { ImageView } from '@anneal/contracts/calls/provisioning.ts';
+import type { ImageView } from '@anneal/contracts/calls/images.ts';
 import { formatSize } from '@anneal/client/text/size.ts';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useAsk } from '../live/ask.ts';

@@ -1,5 +1,5 @@
 /** The images that machines write to their disks. */
-import type { ImageView } from '@anneal/contracts/calls/provisioning.ts';
+import type { ImageView } from '@anneal/contracts/calls/images.ts';
 import { formatSize } from '@anneal/client/text/size.ts';
 import { Link } from '@tanstack/react-router';
 import { AddImage } from '../image/add-image.tsx';

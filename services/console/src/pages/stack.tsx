@@ -1,6 +1,6 @@
 /** One stack: why it stands where it stands, what can be done, and its parts. */
 import { toneOf } from '@anneal/client/text/tone.ts';
-import type { StackAct } from '@anneal/contracts/calls/scheduling.ts';
+import type { StackAct } from '@anneal/contracts/calls/stacks.ts';
 import type { Stack } from '@anneal/client/representation.ts';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useAsk } from '../live/ask.ts';

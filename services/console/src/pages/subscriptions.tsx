@@ -1,5 +1,5 @@
 /** Subscriptions: who is notified, what waits, what was answered; test, pause, replay. */
-import type { SubscriptionView } from '@anneal/contracts/calls/notification.ts';
+import type { SubscriptionView } from '@anneal/contracts/calls/subscriptions.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { formatClock, formatDuration } from '@anneal/client/text/time.ts';

@@ -1,6 +1,6 @@
 /** The ways out that `why` names as commands: as actions and pages of the console. Pure. */
 import type { Client } from '@anneal/client/connect.ts';
-import type { StackAct } from '@anneal/contracts/calls/scheduling.ts';
+import type { StackAct } from '@anneal/contracts/calls/stacks.ts';
 
 export interface ExitAction {
   readonly label: string;

@@ -1,6 +1,6 @@
 /** What the stack was sent towards, the difference of any two, and the way back to one. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { StackRevision } from '@anneal/contracts/calls/scheduling.ts';
+import type { StackRevision } from '@anneal/contracts/calls/stack-history.ts';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useAsk } from '../live/ask.ts';

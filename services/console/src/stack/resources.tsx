@@ -19,7 +19,7 @@ import { quoted } from '../parts/quoted.ts';
 import { Same } from '../parts/same.tsx';
 import { Sentence } from '../parts/sentence.tsx';
 import { useSession } from '../session/session.tsx';
-import type { ResourceAct } from '@anneal/contracts/calls/scheduling.ts';
+import type { ResourceAct } from '@anneal/contracts/calls/resources.ts';
 import { Age } from '../parts/time.tsx';
 import { WhyCard } from '../asking/why.tsx';
 

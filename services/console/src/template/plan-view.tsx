@@ -1,5 +1,5 @@
 /** A plan as a difference: what is created, changed in place, replaced and why, and deleted. */
-import type { PlannedChange } from '@anneal/contracts/calls/scheduling.ts';
+import type { PlannedChange } from '@anneal/contracts/calls/previews.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Tone } from '@anneal/client/text/tone.ts';
 

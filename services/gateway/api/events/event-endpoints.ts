@@ -1,6 +1,6 @@
 /** The event log: a page of it, or each event as it happens, as server-sent events or over a WebSocket. */
 import { envelopeSchema } from '@anneal/contracts/envelope.ts';
-import { eventGapSchema } from '@anneal/contracts/calls/notification.ts';
+import { eventGapSchema } from '@anneal/contracts/calls/subscriptions.ts';
 import { eventScopeFields, filtersOfScope } from '@anneal/contracts/event-scope.ts';
 import { jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { answer, routeMessages } from '@anneal/bus/consume/route.ts';
 import type { Consumer } from '@anneal/bus/port.ts';
-import { eventLog } from '@anneal/contracts/calls/notification.ts';
+import { eventLog } from '@anneal/contracts/calls/event-log.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { eventKept, hostEvent } from '@anneal/contracts/events.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';

@@ -7,7 +7,7 @@
  *    that loses its connection before the first event would miss the events until its next one. A stream of few events
  *    names its position with a heartbeat, so that the log does not remove the id that the reader knows.
  */
-import { eventLog } from '@anneal/contracts/calls/notification.ts';
+import { eventLog } from '@anneal/contracts/calls/event-log.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';

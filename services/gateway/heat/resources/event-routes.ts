@@ -1,5 +1,5 @@
 /** Reads the events of a stack and of one resource. */
-import { stackEvents, type StackEvent, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { stackEvents, type StackEvent, type StackView } from '@anneal/contracts/calls/stacks.ts';
 import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';

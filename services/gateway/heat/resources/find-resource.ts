@@ -1,6 +1,7 @@
 /** Finds the resources that a path names. */
 import { type AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
-import { stackResources, type ResourceView, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { stackResources, type ResourceView } from '@anneal/contracts/calls/resources.ts';
+import { type StackView } from '@anneal/contracts/calls/stacks.ts';
 import type { Ask } from '../../ask.ts';
 import { stackAt, type StackRouteInput } from '../stacks/find-stack.ts';
 import { heatError } from '../wording.ts';

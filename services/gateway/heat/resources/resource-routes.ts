@@ -1,5 +1,5 @@
 /** Reads the resources of a stack, and marks one as unhealthy. */
-import { resourceAct, type ResourceView } from '@anneal/contracts/calls/scheduling.ts';
+import { resourceAct, type ResourceView } from '@anneal/contracts/calls/resources.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';

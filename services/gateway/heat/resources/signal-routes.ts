@@ -1,7 +1,7 @@
 /** Signals to a resource, and its metadata: by its owner, or by a signaller that holds a grant. Clears hooks, as Heat does. */
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { isObject, json, type Json } from '@anneal/contracts/json.ts';
-import { resourceAct, stackSignal } from '@anneal/contracts/calls/scheduling.ts';
+import { resourceAct, stackSignal } from '@anneal/contracts/calls/resources.ts';
 import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';

@@ -1,9 +1,10 @@
 /** Sends a signal by a grant, from any API: to its resource and never to a replacement, or as the answer of its run. */
-import { outputLimit, queuePost } from '@anneal/contracts/calls/configuration.ts';
+import { outputLimit } from '@anneal/contracts/calls/host-messages.ts';
+import { queuePost } from '@anneal/contracts/calls/queues.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { hostResponsesQueue } from '@anneal/contracts/queues.ts';
-import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
+import { stackSignal } from '@anneal/contracts/calls/resources.ts';
 import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';

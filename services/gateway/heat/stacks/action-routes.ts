@@ -1,6 +1,7 @@
 /** Starts actions on a stack, and exports it. */
 import { isObject, json } from '@anneal/contracts/json.ts';
-import { stackAct, stackExport, type StackAct, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { stackAct, type StackAct, type StackView } from '@anneal/contracts/calls/stacks.ts';
+import { stackExport } from '@anneal/contracts/calls/stack-history.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';

@@ -1,5 +1,6 @@
 /** Compiles a client's request to create or update a stack. */
-import { stackRevisionShow, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { stackRevisionShow } from '@anneal/contracts/calls/stack-history.ts';
+import { type StackView } from '@anneal/contracts/calls/stacks.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
   templateCompile,

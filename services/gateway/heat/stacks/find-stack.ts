@@ -1,6 +1,6 @@
 /** Finds the stack that a path names, and redirects a lookup to its canonical path. */
 import { type AnnealError, hasCode } from '@anneal/contracts/errors.ts';
-import { stackShow, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { stackShow, type StackView } from '@anneal/contracts/calls/stacks.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Ask } from '../../ask.ts';

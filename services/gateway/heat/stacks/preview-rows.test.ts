@@ -1,4 +1,5 @@
-import type { PlannedChange, ResourceView } from '@anneal/contracts/calls/scheduling.ts';
+import type { PlannedChange } from '@anneal/contracts/calls/previews.ts';
+import type { ResourceView } from '@anneal/contracts/calls/resources.ts';
 import { describe, expect, it } from 'vitest';
 import { byPath, nestedRows, previewList, previewRow } from './preview-rows.ts';
 

@@ -1,7 +1,8 @@
 /** Rows of a preview in Heat's form. Each names its stack and its path, which Heat's clients print. Pure. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
-import type { PlannedChange, ResourceView } from '@anneal/contracts/calls/scheduling.ts';
+import type { PlannedChange } from '@anneal/contracts/calls/previews.ts';
+import type { ResourceView } from '@anneal/contracts/calls/resources.ts';
 import { heatTime } from '../representation.ts';
 
 export interface PreviewedStack {

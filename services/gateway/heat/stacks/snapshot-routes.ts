@@ -2,13 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { type AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { json } from '@anneal/contracts/json.ts';
-import {
-  snapshotDelete,
-  snapshotList,
-  snapshotShow,
-  type Snapshot,
-  type StackView,
-} from '@anneal/contracts/calls/scheduling.ts';
+import { snapshotDelete, snapshotList, snapshotShow, type Snapshot } from '@anneal/contracts/calls/stack-history.ts';
+import { type StackView } from '@anneal/contracts/calls/stacks.ts';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';
 import { route, type Route } from '../../http/route.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { failurePolicies } from '@anneal/contracts/calls/scheduling.ts';
+import { failurePolicies } from '@anneal/contracts/calls/stacks.ts';
 import { readStackBody } from './stack-body.ts';
 
 const data = {

@@ -2,7 +2,7 @@
 import type { CompileQuestion } from '@anneal/contracts/calls/templating.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import { failurePolicies, mostTimeoutMinutes, type FailurePolicy } from '@anneal/contracts/calls/scheduling.ts';
+import { failurePolicies, mostTimeoutMinutes, type FailurePolicy } from '@anneal/contracts/calls/stacks.ts';
 import { parse as parseJson } from 'secure-json-parse';
 import { z } from 'zod';
 import { exactReviver } from '@anneal/python/yaml/json-text.ts';

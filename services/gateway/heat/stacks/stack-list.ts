@@ -1,5 +1,5 @@
 /** Lists stacks, with Heat's filters, order and pages. */
-import { stackList, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { stackList, type StackView } from '@anneal/contracts/calls/stacks.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';

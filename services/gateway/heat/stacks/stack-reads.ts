@@ -3,7 +3,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type Plan, withPassed } from '@anneal/contracts/plan.ts';
 import { readJson } from '@anneal/contracts/slices/json-slices.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import type { StackView } from '@anneal/contracts/calls/scheduling.ts';
+import type { StackView } from '@anneal/contracts/calls/stacks.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Blobs } from '@anneal/store/port.ts';
 import { z } from 'zod';

@@ -1,7 +1,7 @@
 /** Creating, changing and deleting stacks. */
 import { randomUUID } from 'node:crypto';
 import { hasCode } from '@anneal/contracts/errors.ts';
-import { stackCreate, stackDelete, stackUpdate } from '@anneal/contracts/calls/scheduling.ts';
+import { stackCreate, stackDelete, stackUpdate } from '@anneal/contracts/calls/stacks.ts';
 import { compileAnswerSchema } from '@anneal/contracts/calls/templating.ts';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';

@@ -1,5 +1,5 @@
 /** Claims of messages: take, show, renew and release. */
-import { queueClaimRenew, queueClaimShow } from '@anneal/contracts/calls/configuration.ts';
+import { queueClaimRenew, queueClaimShow } from '@anneal/contracts/calls/queues.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import { route, type Route } from '../../http/route.ts';

@@ -11,7 +11,7 @@
  * C5 Of several calls of one program of a host only the last one gets what arrives. The others were left behind by
  *    processes that were killed, so no program reads their answers.
  */
-import { queueClaim, queueClaimRelease, type QueueMessage } from '@anneal/contracts/calls/configuration.ts';
+import { queueClaim, queueClaimRelease, type QueueMessage } from '@anneal/contracts/calls/queues.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { hasCode, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import type { FastifyRequest } from 'fastify';

@@ -1,5 +1,5 @@
 /** Answers a claim of a host with its request as a script. */
-import { hostRequestSchema, type HostRequest } from '@anneal/contracts/calls/configuration.ts';
+import { hostRequestSchema, type HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ask } from '../../ask.ts';

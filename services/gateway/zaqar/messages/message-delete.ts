@@ -1,5 +1,5 @@
 /** Deletes messages: one, several, those that a pop takes, or all of a queue. */
-import { queueMessageDelete } from '@anneal/contracts/calls/configuration.ts';
+import { queueMessageDelete } from '@anneal/contracts/calls/queues.ts';
 import { hasCode } from '@anneal/contracts/errors.ts';
 import { json } from '@anneal/contracts/json.ts';
 import { z } from 'zod';

@@ -1,5 +1,5 @@
 /** Posts messages: by users, by hosts, and by signallers that hold a grant. */
-import { queuePost } from '@anneal/contracts/calls/configuration.ts';
+import { queuePost } from '@anneal/contracts/calls/queues.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';

@@ -1,5 +1,5 @@
 /** Reads messages: a page of a queue, or messages by their ids. */
-import { queueMessages, type QueueMessage } from '@anneal/contracts/calls/configuration.ts';
+import { queueMessages, type QueueMessage } from '@anneal/contracts/calls/queues.ts';
 import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import type { Ask } from '../../ask.ts';

@@ -7,7 +7,7 @@ import {
   queueShow,
   type QueueMessage,
   type QueueView,
-} from '@anneal/contracts/calls/configuration.ts';
+} from '@anneal/contracts/calls/queues.ts';
 import { ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { json } from '@anneal/contracts/json.ts';
 import { z } from 'zod';

@@ -2,7 +2,7 @@
  * Subscriptions to a queue in v2: by webhook, by mail, and by trust, which posts to an address of this server with the
  * rights of the user who subscribed.
  */
-import { queueCreate, queueShow } from '@anneal/contracts/calls/configuration.ts';
+import { queueCreate, queueShow } from '@anneal/contracts/calls/queues.ts';
 import {
   queueSubscriptionCreate,
   queueSubscriptionDelete,
@@ -10,7 +10,7 @@ import {
   queueSubscriptionSchema,
   queueSubscriptionUpdate,
   type QueueSubscription,
-} from '@anneal/contracts/calls/notification.ts';
+} from '@anneal/contracts/calls/queue-subscriptions.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { json } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';

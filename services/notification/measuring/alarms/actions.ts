@@ -1,6 +1,6 @@
 /** Decides what an action of an alarm sends to its target. `delivery/` sends it, and decides what follows the answer. */
-import { queuePost } from '@anneal/contracts/calls/configuration.ts';
-import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
+import { queuePost } from '@anneal/contracts/calls/queues.ts';
+import { stackSignal } from '@anneal/contracts/calls/resources.ts';
 import { jsonObject } from '@anneal/contracts/json.ts';
 import type { Occasion } from '@anneal/contracts/origin.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';

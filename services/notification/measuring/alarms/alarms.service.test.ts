@@ -1,8 +1,8 @@
 import { answer, routeMessages } from '@anneal/bus/consume/route.ts';
 import { alarmHistory, alarmList, alarmSeries, alarmSet, alarmShow } from '@anneal/contracts/calls/alarms.ts';
-import { queuePost } from '@anneal/contracts/calls/configuration.ts';
+import { queuePost } from '@anneal/contracts/calls/queues.ts';
 import { metricPost } from '@anneal/contracts/calls/measuring.ts';
-import { stackSignal } from '@anneal/contracts/calls/scheduling.ts';
+import { stackSignal } from '@anneal/contracts/calls/resources.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';

@@ -2,9 +2,10 @@
  * Where a host is: the labels that the server gives to its measurements. They come from the stack, so no host can forge
  * them.
  */
-import { hostShow } from '@anneal/contracts/calls/configuration.ts';
+import { hostShow } from '@anneal/contracts/calls/hosts.ts';
 import { warmLabel, type Labels } from '@anneal/contracts/calls/measuring.ts';
-import { stackResources, stackShow, type ResourceView, type StackView } from '@anneal/contracts/calls/scheduling.ts';
+import { stackResources, type ResourceView } from '@anneal/contracts/calls/resources.ts';
+import { stackShow, type StackView } from '@anneal/contracts/calls/stacks.ts';
 import { ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';

@@ -6,7 +6,7 @@
  */
 import { lackOf, type DriverName } from '@anneal/contracts/drivers.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
-import type { NodeStep } from '@anneal/contracts/calls/provisioning.ts';
+import type { NodeStep } from '@anneal/contracts/calls/nodes.ts';
 import { json } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 

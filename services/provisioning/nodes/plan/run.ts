@@ -6,7 +6,7 @@
  * P2 A step that must boot a machine whose disk has no owner stops it in the firmware's setup, where the firmware
  *    allows that, so that no old system starts.
  */
-import type { NodeStep } from '@anneal/contracts/calls/provisioning.ts';
+import type { NodeStep } from '@anneal/contracts/calls/nodes.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';

@@ -6,14 +6,14 @@
  * requires the trait of its name.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { NodeStep } from '@anneal/contracts/calls/nodes.ts';
 import type {
-  NodeStep,
   runbookList,
   runbookRemove,
   runbookSet,
   runbookShow,
   RunbookView,
-} from '@anneal/contracts/calls/provisioning.ts';
+} from '@anneal/contracts/calls/runbooks.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { change } from '@anneal/store/change.ts';
 import { DuplicateError, type Collection, type Document } from '@anneal/store/port.ts';

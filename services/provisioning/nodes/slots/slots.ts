@@ -15,7 +15,7 @@ import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { writeOver } from '@anneal/store/change.ts';
 import type { Collection, Document } from '@anneal/store/port.ts';
-import type { NodeState } from '@anneal/contracts/calls/provisioning.ts';
+import type { NodeState } from '@anneal/contracts/calls/nodes.ts';
 import type { NodeDocument, SlotTurn } from '../../documents/node.ts';
 import type { NodeRecords } from '../../documents/records.ts';
 import { domainIn } from './place-rule.ts';

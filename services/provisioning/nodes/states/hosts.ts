@@ -1,11 +1,5 @@
 /** Calls of the configuration service for a host's queues and credentials. */
-import {
-  hostCreate,
-  hostDelete,
-  hostShow,
-  hostTokenRenew,
-  type HostView,
-} from '@anneal/contracts/calls/configuration.ts';
+import { hostCreate, hostDelete, hostShow, hostTokenRenew, type HostView } from '@anneal/contracts/calls/hosts.ts';
 import { ignoreNotFound } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';

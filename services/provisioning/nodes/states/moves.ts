@@ -1,6 +1,6 @@
 /** Applies a verb to a node. Pure: time and ids are parameters. */
 import { AnnealError, errorTable, type Failure } from '@anneal/contracts/errors.ts';
-import type { NodeState } from '@anneal/contracts/calls/provisioning.ts';
+import type { NodeState } from '@anneal/contracts/calls/nodes.ts';
 import {
   stepText,
   type Boot,

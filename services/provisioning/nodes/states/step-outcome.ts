@@ -1,5 +1,5 @@
 /** The result of one step of a node's work. */
-import type { Condition } from '@anneal/contracts/calls/scheduling.ts';
+import type { Condition } from '@anneal/contracts/calls/stacks.ts';
 import type { NodeChange } from '../../documents/node.ts';
 import type { ProvisionStep } from '../../documents/states.ts';
 

@@ -1,11 +1,5 @@
 /** Actions on nodes. Nodes belong to the operators, so only executions of their project may change them. */
-import {
-  nodeMaintenance,
-  nodePower,
-  nodeProvision,
-  nodeShow,
-  type NodeView,
-} from '@anneal/contracts/calls/provisioning.ts';
+import { nodeMaintenance, nodePower, nodeProvision, nodeShow, type NodeView } from '@anneal/contracts/calls/nodes.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { adminProject } from '@anneal/contracts/project.ts';

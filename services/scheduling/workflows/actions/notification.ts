@@ -1,6 +1,7 @@
 /** Actions of the notification service: mail and subscriptions. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { mailSend, subscriptionAct, subscriptionTest } from '@anneal/contracts/calls/notification.ts';
+import { mailSend } from '@anneal/contracts/calls/mail.ts';
+import { subscriptionAct, subscriptionTest } from '@anneal/contracts/calls/subscriptions.ts';
 import type { z } from 'zod';
 import { askFor, optionalText, refusedWith, resultOf, textIn, textsIn, type RunAction } from './ask.ts';
 

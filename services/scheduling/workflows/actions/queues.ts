@@ -1,5 +1,5 @@
 /** Actions on queues. */
-import { queuePost } from '@anneal/contracts/calls/configuration.ts';
+import { queuePost } from '@anneal/contracts/calls/queues.ts';
 import { executionOfAction } from '@anneal/contracts/calls/workflow.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
 import { resultOf, textIn, type RunAction } from './ask.ts';

@@ -1,5 +1,5 @@
 /** Actions on a resource of a stack: signals, hooks and marks. */
-import { resourceAct, stackSignal, type ResourceAct } from '@anneal/contracts/calls/scheduling.ts';
+import { resourceAct, stackSignal, type ResourceAct } from '@anneal/contracts/calls/resources.ts';
 import type { Result } from '@anneal/provider/document.ts';
 import {
   occasionOfCall,

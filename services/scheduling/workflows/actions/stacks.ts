@@ -8,7 +8,7 @@ import {
   stackActSchema,
   type FailurePolicy,
   type StackView,
-} from '@anneal/contracts/calls/scheduling.ts';
+} from '@anneal/contracts/calls/stacks.ts';
 import { templateCompile, type CompileQuestion } from '@anneal/contracts/calls/templating.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';

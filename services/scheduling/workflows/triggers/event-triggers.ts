@@ -13,7 +13,7 @@ import { isObject, storedProperty, sameJson, type Json, type JsonObject } from '
 import { unknownOrigin, type Origin } from '@anneal/contracts/origin.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import type { ResourceAction } from '@anneal/contracts/resource.ts';
-import { queueCreate } from '@anneal/contracts/calls/configuration.ts';
+import { queueCreate } from '@anneal/contracts/calls/queues.ts';
 import { queueMessagePosted } from '@anneal/contracts/events.ts';
 import { type EvaluateInWorkflow, workflowEvaluation } from '@anneal/hot/workflow/expression.ts';
 import type { Request, Result } from '@anneal/provider/document.ts';

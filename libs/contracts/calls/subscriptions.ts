@@ -1,8 +1,6 @@
-/** Questions to the notification service: subscriptions, deliveries and the log of events. */
+/** Questions about subscriptions to events. */
 import { z } from 'zod';
 import { call } from '../define.ts';
-import { envelopeSchema } from '../envelope.ts';
-import { failureSchema } from '../failure.ts';
 import { jsonObject, secretText } from '../json.ts';
 
 /** Events that the log removed before a subscription could deliver them. */
@@ -18,6 +16,7 @@ const eventFormat = z.enum(['cloudevents', 'heat', 'zaqar']).meta({
   description:
     '`heat`: the messages of the event sinks of Heat, type `os.heat.event`. `zaqar`: the notifications of a queue.',
 });
+
 const contentMode = z.enum(['structured', 'binary']).meta({
   description: 'The content mode of CloudEvents: one JSON object, or the data with the attributes as headers.',
 });
@@ -31,12 +30,15 @@ const condensing = z.enum(['latest', 'digest']).meta({
   description:
     'How the events of a window become fewer messages. `latest`: of each subject the latest event. `digest`: one event `subscription.digest` with all of them and their counts.',
 });
+
 /** The longest window of a subscription that condenses: a day. */
 export const mostWindowSeconds = 86_400;
+
 const windowSeconds = z.number().int().min(1).max(mostWindowSeconds).meta({
   description: 'Length of the window, which begins with its first event. It ends early with 1,000 events.',
 });
 
+/** A subscription with its progress, as readers see it. */
 export const subscriptionViewSchema = z.object({
   id: z.string(),
   project: z.string(),
@@ -99,6 +101,7 @@ export const subscriptionViewSchema = z.object({
 });
 export type SubscriptionView = z.infer<typeof subscriptionViewSchema>;
 
+/** Events that the log had removed before the reader saw them. */
 export const eventGapSchema = z
   .object({
     after: z.string().meta({ description: 'The event that is not in the log any more.' }),
@@ -150,14 +153,17 @@ export const subscriptionCreate = call('subscription.create', 'Create a subscrip
     .object({ subscription: subscriptionViewSchema, secret: z.string(), gap: eventGapSchema.optional() })
     .meta({ description: 'The secret is shown here and never again.' }),
 });
+
 export const subscriptionList = call('subscription.list', 'List the subscriptions of a project.', {
   question: z.object({ project: z.string() }),
   answer: z.object({ subscriptions: z.array(subscriptionViewSchema) }),
 });
+
 export const subscriptionShow = call('subscription.show', 'Read a subscription.', {
   question: z.object({ project: z.string(), id: z.string() }),
   answer: subscriptionViewSchema,
 });
+
 export const subscriptionDelete = call('subscription.delete', 'Delete a subscription.', {
   question: z.object({ project: z.string(), id: z.string() }),
   answer: z.object({}),
@@ -171,6 +177,7 @@ export const subscriptionAct = call(
     answer: subscriptionViewSchema,
   },
 );
+
 export const subscriptionTest = call(
   'subscription.test',
   'Send a test event to a listener, and ask a webhook that has not agreed to receive events.',
@@ -184,6 +191,7 @@ export const subscriptionTest = call(
     }),
   },
 );
+
 export const subscriptionConfirm = call(
   'subscription.confirm',
   'Confirm a subscription with the signature that its listener has received.',
@@ -234,146 +242,3 @@ export const subscriptionReplay = call(
     answer: z.object({ events: z.number().int().meta({ description: 'The number of events that are sent again.' }) }),
   },
 );
-
-/** A subscription to a queue, as in Zaqar. */
-export const queueSubscriptionSchema = z.object({
-  id: z.string(),
-  source: z.string().meta({ description: 'The queue.' }),
-  subscriber: z.string(),
-  ttl: z.number().int().meta({ description: 'Seconds.' }),
-  age: z.number().int().meta({ description: 'Seconds since it was created or its ttl was set.' }),
-  options: jsonObject,
-  confirmed: z.boolean(),
-});
-export type QueueSubscription = z.infer<typeof queueSubscriptionSchema>;
-
-const ofQueue = z.object({ project: z.string(), queue: z.string() });
-const queueSubscriptionFields = {
-  subscriber: z.url().meta({ description: 'The webhook, or `mailto:` and the recipients.' }),
-  ttl: z.number().int().positive().meta({ description: 'Seconds.' }),
-  options: jsonObject.meta({ description: '`post_headers` and `post_data` of the requests.' }),
-};
-export const queueSubscriptionCreate = call(
-  'queue.subscription.create',
-  'Send the messages of a queue to a webhook or by mail. Another one for the same queue and subscriber has no effect.',
-  {
-    question: ofQueue.extend({ id: z.string(), ...queueSubscriptionFields }),
-    answer: z.object({ subscription_id: z.string() }),
-  },
-);
-export const queueSubscriptionList = call('queue.subscription.list', 'List the subscriptions to a queue.', {
-  question: ofQueue.extend({ id: z.string().optional() }),
-  answer: z.object({ subscriptions: z.array(queueSubscriptionSchema) }),
-});
-export const queueSubscriptionUpdate = call(
-  'queue.subscription.update',
-  'Change a subscription to a queue, or confirm it.',
-  {
-    question: z.object({
-      project: z.string().optional().meta({ description: 'Absent for a listener, which has a signature.' }),
-      queue: z.string(),
-      id: z.string(),
-      ...z.object(queueSubscriptionFields).partial().shape,
-      confirmed: z.boolean().optional(),
-      proof: z.object({ expires: z.number().int(), signature: z.string() }).optional(),
-    }),
-    answer: z.object({}),
-  },
-);
-export const queueSubscriptionDelete = call(
-  'queue.subscription.delete',
-  'Delete a subscription to a queue, or all of them.',
-  { question: ofQueue.extend({ id: z.string().optional() }), answer: z.object({}) },
-);
-
-export const attemptSchema = z.object({
-  at: z.iso.datetime(),
-  status: z.number().nullable().meta({ description: 'The HTTP status; null without an answer.' }),
-  error: z.string().nullable(),
-  ms: z.number().meta({ description: 'Duration of the request.' }),
-  event_id: z.string().meta({ description: 'The first event of the request.' }),
-  event_type: z.string(),
-  subject: z.string().optional(),
-  events: z.number().int().meta({ description: 'The number of events of the request.' }),
-  sequence: z.number().int(),
-});
-
-export const deliveryViewSchema = z.object({
-  id: z.string(),
-  subscription_id: z.string(),
-  event_id: z.string(),
-  event_type: z.string(),
-  status: z.enum(['pending', 'delivered', 'dead']),
-  attempts: z.array(
-    z.object({ at: z.iso.datetime(), status: z.number().nullable(), error: z.string().nullable(), ms: z.number() }),
-  ),
-  next_attempt_at: z.iso.datetime().nullable(),
-  failure: failureSchema.nullable(),
-});
-export type DeliveryView = z.infer<typeof deliveryViewSchema>;
-
-export const attemptList = call('subscription.attempts', 'List the latest requests to a listener.', {
-  question: z.object({ project: z.string(), id: z.string(), limit: z.number().int().min(1).max(1000) }),
-  answer: z.object({ attempts: z.array(attemptSchema) }),
-});
-
-export const deliveryList = call('delivery.list', 'List the latest deliveries of a subscription.', {
-  question: z.object({ project: z.string(), subscription: z.string() }),
-  answer: z.object({ deliveries: z.array(deliveryViewSchema) }),
-});
-export const deliveryReplay = call('delivery.replay', 'Send a delivery again.', {
-  question: z.object({ project: z.string(), subscription: z.string(), delivery: z.string() }),
-  answer: deliveryViewSchema,
-});
-
-export const eventLog = call('event.log', 'List the events of a project in the order in which they were stored.', {
-  question: z.object({
-    project: z.string(),
-    after: z.string().optional().meta({
-      description:
-        'Exclusive: id of the last event seen. Absent: the `limit` newest. `beginning`: from the oldest stored event.',
-    }),
-    before: z.string().optional().meta({
-      description: 'Exclusive, without `after`: the id of an event. The answer has the `limit` newest before it.',
-    }),
-    position: z.number().int().optional().meta({
-      description:
-        'The `position` of the answer that ended with `after`. Shows whether an event was removed from the log unread, also when `after` itself was removed.',
-    }),
-    types: z.array(z.string()).default(['#']),
-    subject_prefix: z.string().default(''),
-    filters: z
-      .array(jsonObject)
-      .optional()
-      .meta({ description: 'In the dialects of the CloudEvents Subscriptions API; an event must pass all.' }),
-    limit: z.number().int().min(1).max(1000),
-  }),
-  answer: z.object({
-    events: z.array(envelopeSchema),
-    cursor: z.string().optional().meta({
-      description: 'The last event examined, whether it matches or not; reading from here examines no event twice.',
-    }),
-    position: z.number().int().optional().meta({ description: 'The number up to which the log was read.' }),
-    gap: eventGapSchema.optional(),
-  }),
-});
-
-const mailAddresses = z.array(z.string().max(320)).max(50);
-export const mailSend = call('mail.send', 'Send a mail through the SMTP server of the operator, once for an id.', {
-  question: z.object({
-    project: z.string(),
-    id: z.string().meta({ description: 'Makes the Message-ID, which is the same in a repeat.' }),
-    to: mailAddresses.min(1),
-    cc: mailAddresses,
-    bcc: mailAddresses,
-    reply_to: mailAddresses,
-    subject: z.string().max(998),
-    text: z.string().max(262_144),
-    html: z.string().max(262_144).nullable(),
-  }),
-  answer: z.object({
-    rejected: z
-      .array(z.string())
-      .meta({ description: 'Recipients that the server has refused; the others get the mail.' }),
-  }),
-});
