@@ -1,4 +1,6 @@
 /** The identity API in Keystone v3's form: tokens, users, projects, domains, groups, roles and the catalog. */
+import type { Failure } from '@anneal/contracts/failure.ts';
+import { jsonObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { baseUrl } from '../http/base-url.ts';
@@ -31,19 +33,21 @@ const titles: Readonly<Record<number, string>> = {
   429: 'Too Many Requests',
   503: 'Service Unavailable',
 };
-const wording = (code: number, message: string) => ({
-  error: { code, title: titles[code] ?? 'Internal Server Error', message },
+const wording = (code: number, message: string, details?: Failure['details']) => ({
+  error: { code, title: titles[code] ?? 'Internal Server Error', message, ...(details && { details }) },
 });
 
-/** The body of an error. */
+/** The body of an error. `details` is ours: facts such as the remedy, which a login must not lose. */
 export const keystoneErrorSchema = z
-  .object({ error: z.object({ code: z.int(), title: z.string(), message: z.string() }) })
+  .object({
+    error: z.object({ code: z.int(), title: z.string(), message: z.string(), details: jsonObject.optional() }),
+  })
   .meta({ id: 'Error' });
 
 export const authenticateHeader = (request: FastifyRequest): string => `Keystone uri="${baseUrl(request)}/identity"`;
 
 export const keystoneWording: FamilyWording = {
-  body: ({ status, failure }) => wording(status, failure.message),
+  body: ({ status, failure }) => wording(status, failure.message, failure.details),
   headers: (problem, request) => ({
     vary: 'X-Auth-Token',
     ...(problem.status === 401 && { 'www-authenticate': authenticateHeader(request) }),
