@@ -55,6 +55,9 @@ export interface UserDocument extends NamedDocument {
   readonly tokens_from: string;
 }
 
+/** A new id in Keystone's form. */
+export const keystoneId = (newId: () => string): string => newId().replaceAll('-', '');
+
 /** A user without a password, groups and roles. */
 export const newUser = (named: Pick<UserDocument, 'id' | 'name' | 'domain_id'>): Draft<UserDocument> => ({
   ...named,

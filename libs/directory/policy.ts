@@ -128,6 +128,18 @@ export function authorize(rule: IdentityRule, caller: PolicyCaller, target: Poli
 export const notAuthorized = (action: string): AnnealError =>
   new AnnealError('Forbidden', `You are not authorized to perform the requested action: ${action}.`);
 
+/**
+ * Refuses a program that acts for a user, by a trust or by a credential that is not unrestricted.
+ * @param what it must not do
+ * @throws AnnealError Forbidden
+ */
+export function refuseDelegated(
+  { trust, credential }: { trust: unknown; credential: { readonly unrestricted: boolean } | undefined },
+  what: string,
+): void {
+  if (trust || (credential && !credential.unrestricted)) throw notAuthorized(`Delegated tokens cannot ${what}.`);
+}
+
 /** The domain that a caller with a domain as scope is limited to. */
 export const domainOfScope = ({ project, domain }: PolicyCaller): string | undefined =>
   project ? undefined : domain?.id;

@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildFolder } from '@anneal/runtime/service/built-folder.ts';
-import { madePages, messageSchemas } from './made-pages.ts';
+import { madePages, messageSchemas, readDocuments } from './made-pages.ts';
 import { buildSite } from './site.ts';
 import { builtDocs, documentTexts, textOfSource, writtenPages } from './sources.ts';
 
@@ -18,7 +18,7 @@ const repository = join(here, '../..');
 const largestCopy = 1024 * 1024;
 
 async function writeSite(folder: string): Promise<void> {
-  const documents = await documentTexts();
+  const documents = readDocuments(await documentTexts());
   const { files, copies, broken } = buildSite(new Map([...(await writtenPages()), ...madePages(documents)]));
   for (const [name, schema] of messageSchemas(documents)) files.set(name, schema);
   for (const path of copies) {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { renderPage, slugOf } from './markdown.ts';
 import { buildSite } from './site.ts';
-import { madePages, messageSchemas } from './made-pages.ts';
+import { madePages, messageSchemas, readDocuments } from './made-pages.ts';
 import { addressOfPage, documentTexts, writtenPages } from './sources.ts';
 
 const pages = new Set(['docs/README.md', 'docs/tasks/join.md', 'examples/a/README.md']);
@@ -69,7 +69,7 @@ describe('the site', () => {
   });
 
   it('has a JSON Schema of each message that is complete in itself', async () => {
-    const schemas = messageSchemas(await documentTexts());
+    const schemas = messageSchemas(readDocuments(await documentTexts()));
     const update = JSON.parse(schemas.get('schemas/resource.update.json') ?? '{}') as object;
     expect(update).toMatchObject({ title: 'resource.update', $defs: { NestedRequest: {}, Origin: {} } });
     for (const [name, text] of schemas) {
@@ -84,7 +84,7 @@ describe('the site', () => {
     const written = [...(await writtenPages())].map(
       ([path, text]) => [path, text.replaceAll('```mermaid', '```text')] as const,
     );
-    const made = madePages(await documentTexts());
+    const made = madePages(readDocuments(await documentTexts()));
     const { files, broken } = buildSite(new Map([...written, ...made]));
     expect(broken).toEqual([]);
     expect(written.length).toBeGreaterThan(60);

@@ -9,28 +9,35 @@ import {
 } from './api-pages.ts';
 import { compatibleApis, asyncApiDocument, ownApi, pageOfDocument } from './documents.ts';
 
-/** Paths from the root of the repository, with texts. */
-type Texts = ReadonlyMap<string, string>;
+/** The documents, by their paths from the root of the repository. */
+export interface Documents {
+  readonly openApi: ReadonlyMap<string, OpenApiDocument>;
+  readonly asyncApi: AsyncApiDocument;
+}
 
-/** @throws YAMLParseError for a document that cannot be read */
-const read = (documents: Texts, path: string): unknown => parse(documents.get(path) ?? '');
+/** Reads the texts of all documents of `pageOfDocument`. @throws YAMLParseError for one that cannot be read */
+export function readDocuments(texts: ReadonlyMap<string, string>): Documents {
+  const read = (path: string): unknown => parse(texts.get(path) ?? '');
+  return {
+    openApi: new Map([ownApi, ...compatibleApis].map(({ path }) => [path, read(path) as OpenApiDocument])),
+    asyncApi: read(asyncApiDocument.path) as AsyncApiDocument,
+  };
+}
 
-/** The pages of the documents as Markdown. @param documents every document of `pageOfDocument` */
-export function madePages(documents: Texts): Map<string, string> {
-  const openApi = (path: string): OpenApiDocument => read(documents, path) as OpenApiDocument;
-  const texts: [string, string][] = [
-    [ownApi.path, httpApiPage(ownApi, openApi(ownApi.path))],
-    ...compatibleApis.map((api): [string, string] => [api.path, compatibleApiPage(api, openApi(api.path))]),
-    [asyncApiDocument.path, messagesPage(read(documents, asyncApiDocument.path) as AsyncApiDocument)],
-  ];
-  return new Map(texts.map(([path, text]) => [pageOfDocument.get(path) ?? path, text]));
+/** The page of each document as Markdown. */
+export function madePages({ openApi, asyncApi }: Documents): Map<string, string> {
+  const of = (path: string, text: string): [string, string] => [pageOfDocument.get(path) ?? path, text];
+  const apis = [...openApi].map(([path, document]) => {
+    const api = compatibleApis.find((each) => each.path === path);
+    return of(path, api ? compatibleApiPage(api, document) : httpApiPage(ownApi, document));
+  });
+  return new Map([...apis, of(asyncApiDocument.path, messagesPage(asyncApi))]);
 }
 
 const within = '#/components/schemas/';
 
 /** The JSON Schema of the data of each message, complete in itself, by file name: `schemas/stack.create.json`. */
-export function messageSchemas(documents: Texts): Map<string, string> {
-  const { components } = read(documents, asyncApiDocument.path) as AsyncApiDocument;
+export function messageSchemas({ asyncApi: { components } }: Documents): Map<string, string> {
   const files = Object.entries(components.messages).flatMap(([id, { name, summary }]): [string, string][] => {
     const schema = components.schemas[id];
     if (schema === undefined) return [];

@@ -8,7 +8,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import { questionAbandoned } from '@anneal/contracts/calls/templating.ts';
 import { requestsQueue, type ServiceName } from '@anneal/contracts/queues.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import { issueText } from '@anneal/contracts/issue-text.ts';
+import { issueText } from '@anneal/contracts/field-mistakes.ts';
 import { isStoreAway } from './store-outage.ts';
 
 export interface AskParameters<Q> {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import config from '../../vitest.config.ts';
 import { testLevels } from '../levels.ts';
+import { patience } from '../patience.ts';
 import { importedFile } from './imports.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -62,13 +63,12 @@ describe('the levels of the tests', () => {
     const ofTest =
       /^\s*\}, (\d[\d_]{3,})\);$|\{ timeout: (\d[\d_]{3,}) \}, (?:async )?\(|^\s*\{ timeout: (\d[\d_]{3,}) \},$/gm;
     const ofCondition = /\bwithin: (\d[\d_]{3,})/g;
-    const conditionLimit = 60_000;
     const short = projects.flatMap(({ test: { name, testTimeout } }) =>
       filesOf(name).flatMap((file) => {
         const text = readFileSync(join(root, file), 'utf8');
         return [
           ...[...text.matchAll(ofTest)].filter(([, ...limits]) => number(limits.find(Boolean)) <= testTimeout),
-          ...[...text.matchAll(ofCondition)].filter(([, limit]) => number(limit) <= conditionLimit),
+          ...[...text.matchAll(ofCondition)].filter(([, limit]) => number(limit) <= patience.timeout),
         ].map(([statement]) => `${file}: ${statement.trim()}`);
       }),
     );

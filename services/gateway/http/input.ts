@@ -6,9 +6,9 @@
  * I2 Of a parameter that is sent twice the last value counts, because clients that follow a redirect repeat some. A schema
  *    of a list gets all values.
  */
-import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
+import type { AnnealError, Mistake } from '@anneal/contracts/errors.ts';
+import { fieldMistakes, innermost, invalidFields, issueText } from '@anneal/contracts/field-mistakes.ts';
 import { z } from 'zod';
-import { issueText } from '@anneal/contracts/issue-text.ts';
 
 /** The query of a request, as the server splits it. */
 export type QueryValues = Readonly<Record<string, string | string[] | undefined>>;
@@ -26,35 +26,7 @@ const placeTexts: Readonly<Record<InputPlace, string>> = {
 };
 
 /** Names every mistake. */
-export const refuseAll: Refuse = (mistakes, place) => refusal(mistakes, placeTexts[place]);
-
-/** @throws AnnealError InvalidRequest that lists every invalid field, and each unknown field of a strict object. */
-export function parseField<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw refusal(mistakesOf(schema, parsed.error), what);
-}
-
-function refusal(mistakes: readonly Mistake[], what: string): AnnealError {
-  const listed = mistakes.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
-  return new AnnealError('InvalidRequest', `${what} is not valid: ${listed}`, { mistakes });
-}
-
-function mistakesOf(schema: z.ZodType, { issues }: z.ZodError, given?: QueryValues): Mistake[] {
-  return issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => mistakeAt([...issue.path, key], unknownText(schema, issue.path)));
-    }
-    const sent = given?.[String(issue.path[0])];
-    return [mistakeAt(issue.path, sent === undefined ? issueText(issue) : parameterText(issue, sent))];
-  });
-}
-
-const mistakeAt = (path: readonly PropertyKey[], message: string): Mistake => ({
-  code: 'InvalidField',
-  path: path.join('.'),
-  message,
-});
+export const refuseAll: Refuse = (mistakes, place) => invalidFields(mistakes, placeTexts[place]);
 
 const kinds: Readonly<Record<string, string>> = {
   number: 'must be a number',
@@ -83,22 +55,6 @@ function parameterText(issue: z.core.$ZodIssue, sent: string | string[]): string
   return issueText(issue);
 }
 
-/** Names the known fields when the unknown one is at the top. */
-function unknownText(schema: z.ZodType, path: readonly PropertyKey[]): string {
-  const known = path.length === 0 ? knownIn(schema) : undefined;
-  if (known === undefined) return 'unknown field';
-  return known === '' ? 'unknown field; none is accepted here' : `unknown field; known are ${known}`;
-}
-
-/** The names of the fields of an object. Undefined for a union whose objects differ in them. */
-function knownIn(schema: z.ZodType): string | undefined {
-  const inner = innermost(schema);
-  if (inner instanceof z.ZodObject) return Object.keys(inner.shape).join(', ');
-  if (!(inner instanceof z.ZodDiscriminatedUnion)) return undefined;
-  const [names, ...others] = new Set(inner.options.map((option) => knownIn(option as z.ZodType)));
-  return others.length === 0 ? names : undefined;
-}
-
 /** The values of a parameter that a client sends once or several times. Programs may also give one text. */
 export const oneOrMore = z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat());
 
@@ -118,7 +74,13 @@ export function parameterReader<T>(
     );
     const parsed = schema.safeParse(Object.fromEntries(typed));
     if (parsed.success) return parsed.data;
-    throw refuse(mistakesOf(schema, parsed.error, given), place);
+    throw refuse(
+      fieldMistakes(schema, parsed.error, (issue) => {
+        const sent = given[String(issue.path[0])];
+        return sent === undefined ? issueText(issue) : parameterText(issue, sent);
+      }),
+      place,
+    );
   };
 }
 
@@ -144,21 +106,6 @@ function readerOf(field: z.ZodType): ReadValue {
   return lastOf;
 }
 
-/** The schema below what makes it optional, gives it a default or changes its result. */
-function innermost(field: z.ZodType): z.ZodType {
-  if (field instanceof z.ZodPipe)
-    return innermost((field.in instanceof z.ZodTransform ? field.out : field.in) as z.ZodType);
-  if (
-    field instanceof z.ZodOptional ||
-    field instanceof z.ZodNullable ||
-    field instanceof z.ZodDefault ||
-    field instanceof z.ZodPrefault ||
-    field instanceof z.ZodReadonly
-  )
-    return innermost(field.unwrap() as z.ZodType);
-  return field;
-}
-
 const numberIn = (text: unknown): unknown =>
   typeof text === 'string' && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 
@@ -173,6 +120,6 @@ export function bodyReader<T>(schema: z.ZodType<T>, refuse: Refuse): (given: unk
     let parsed = schema.safeParse(given);
     if (!parsed.success && given === undefined) parsed = schema.safeParse({});
     if (parsed.success) return parsed.data;
-    throw refuse(mistakesOf(schema, parsed.error), 'body');
+    throw refuse(fieldMistakes(schema, parsed.error), 'body');
   };
 }

@@ -31,42 +31,37 @@ export interface StoredToken {
   readonly until: string;
 }
 
-/**
- * Makes a token, which `store` asks the identity service to store. Undefined when `store` says that there is none.
- * @throws AnnealError Unauthorized when it gives no access, because its user has lost it meanwhile; what `store` throws
- */
-export async function tokenUnless(
-  { directory, tokens, now, lifetimeMs }: Omit<NewTokenOptions, 'ask'>,
-  store: (stored: StoredToken) => Promise<{ readonly isMissing: boolean }>,
-): Promise<IssuedToken | undefined> {
+/** A token that the identity service has not stored yet. */
+export interface DraftToken {
+  readonly stored: StoredToken;
+  /**
+   * Reads the token after the identity service has stored it.
+   * @throws AnnealError Unauthorized when it gives no access, because its user has lost it meanwhile
+   */
+  read(): Promise<IssuedToken>;
+}
+
+/** Makes a token. A question to the identity service stores it. */
+export function draftToken({ directory, tokens, now, lifetimeMs }: Omit<NewTokenOptions, 'ask'>): DraftToken {
   const text = `gAAAAA${randomBytes(48).toString('base64url')}`;
   const until = new Date(now().getTime() + lifetimeMs).toISOString();
-  if ((await store({ token: tokenHash(text), until })).isMissing) return undefined;
-  const token = await tokens.find(text);
-  const access = token && (await accessOfToken(directory, token, now()));
-  if (!access) throw unauthorized();
-  return { text, token, access };
+  return {
+    stored: { token: tokenHash(text), until },
+    async read() {
+      const token = await tokens.find(text);
+      const access = token && (await accessOfToken(directory, token, now()));
+      if (access) return { text, token, access };
+      throw new AnnealError('Unauthorized', 'The request you have made requires authentication.');
+    },
+  };
 }
-
-/** Makes a token, which `store` asks the identity service to store. @throws AnnealError as `tokenUnless` */
-export async function makeToken(
-  options: Omit<NewTokenOptions, 'ask'>,
-  store: (stored: StoredToken) => Promise<unknown>,
-): Promise<IssuedToken> {
-  const made = await tokenUnless(options, async (stored) => {
-    await store(stored);
-    return { isMissing: false };
-  });
-  if (!made) throw unauthorized();
-  return made;
-}
-
-const unauthorized = (): AnnealError =>
-  new AnnealError('Unauthorized', 'The request you have made requires authentication.');
 
 /** Makes a token for a user whom the gateway has identified. */
-export const issueToken = (
+export async function issueToken(
   options: NewTokenOptions,
   user: { readonly user: string; readonly project: string | null; readonly methods: string[] },
-): Promise<IssuedToken> =>
-  makeToken(options, (stored) => options.ask('identity', identityTokenIssue, { data: { ...stored, ...user } }));
+): Promise<IssuedToken> {
+  const draft = draftToken(options);
+  await options.ask('identity', identityTokenIssue, { data: { ...draft.stored, ...user } });
+  return draft.read();
+}

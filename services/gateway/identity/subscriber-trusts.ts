@@ -3,7 +3,7 @@
  * user sees them like any other trust, and ends the posts by deleting one.
  */
 import { identitySubscriberTrustEnd, identitySubscriberTrustSet } from '@anneal/contracts/calls/identity.ts';
-import { notAuthorized } from '@anneal/directory/policy.ts';
+import { refuseDelegated } from '@anneal/directory/policy.ts';
 import type { DirectoryReader } from '@anneal/directory/reader.ts';
 import { trustOfSubscription } from '@anneal/runtime/secrets/trust-token.ts';
 import type { FastifyRequest } from 'fastify';
@@ -25,8 +25,8 @@ export class SubscriberTrusts {
 
   /** @throws AnnealError Forbidden for a caller who may not make a trust: a host, or a program that acts for a user */
   check(request: FastifyRequest): void {
-    const { applicationCredential: used, trust } = accessOf(request);
-    if (trust || (used && !used.unrestricted)) throw notAuthorized('Delegated tokens cannot manage trusts.');
+    const { applicationCredential: credential, trust } = accessOf(request);
+    refuseDelegated({ trust, credential }, 'manage trusts');
   }
 
   /** Makes the trust of a subscription, or gives it to this caller. A repetition changes only its end. */

@@ -14,7 +14,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
-import { parseField } from '../http/input.ts';
+import { parseField } from '@anneal/contracts/field-mistakes.ts';
 import { route, type Route } from '../http/route.ts';
 import { callerOf } from '../identity/caller.ts';
 import { isOperator } from '@anneal/directory/access.ts';

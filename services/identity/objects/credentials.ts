@@ -8,15 +8,14 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { rolesIn, scopeOfProject } from '@anneal/directory/access.ts';
 import type { StoredCredentialDocument } from '@anneal/directory/documents.ts';
 import { accessHash, ec2KeyIn } from '@anneal/directory/ec2-keys.ts';
-import { authorize, notAuthorized } from '@anneal/directory/policy.ts';
+import { authorize, refuseDelegated } from '@anneal/directory/policy.ts';
 import { openText } from '@anneal/runtime/secrets/secrets.ts';
 import { decidedByKind, serveKind, type ServedKind } from './kind.ts';
 import { insertNew, type IdentityParts } from './parts.ts';
 
 /** A program that acts for a user must not read or change the user's secrets. */
-function refuseDelegated({ application_credential: used, trust }: IdentityCaller): void {
-  if (trust || (used && !used.unrestricted))
-    throw notAuthorized('Delegated tokens cannot access credentials directly.');
+function refuseProgram({ application_credential: credential, trust }: IdentityCaller): void {
+  refuseDelegated({ trust, credential }, 'access credentials directly');
 }
 
 const hashIn = (type: string, blob: string): string => (type === 'ec2' ? accessHash(ec2KeyIn(blob).access) : '');
@@ -33,14 +32,14 @@ export function credentialObjects({ directory, secrets }: IdentityParts): Served
     rules: decidedByKind,
     /** As in Keystone, an unknown id is 403 for a user who may read only own ones. */
     async find({ id, caller }) {
-      refuseDelegated(caller);
+      refuseProgram(caller);
       const credential = await credentials.find(id);
       authorize('change_credential', caller, { userId: credential?.user_id });
       if (!credential) throw credentials.absent(id);
       return credential;
     },
     async create({ type, blob, user_id: wanted, project_id = null }, { id, caller }) {
-      refuseDelegated(caller);
+      refuseProgram(caller);
       const user_id = wanted ?? caller.user.id;
       authorize('change_credential', caller, { userId: user_id });
       await users.get(user_id);
@@ -73,7 +72,7 @@ export function ec2KeyObjects({ directory, secrets }: IdentityParts): ServedKind
     records: credentials,
     rules: { ...decidedByKind, create: 'change_credential', delete: 'change_credential' },
     place({ caller, user }) {
-      refuseDelegated(caller);
+      refuseProgram(caller);
       return { userId: user };
     },
     async find({ id: access, user = '' }) {

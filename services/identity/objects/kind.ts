@@ -1,13 +1,13 @@
 /** Creates, changes and deletes the objects of a kind. A kind passes what it does in its own way. */
 import type { IdentityCaller } from '@anneal/contracts/calls/identity.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { parseField } from '@anneal/contracts/field-mistakes.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { NamedDocument } from '@anneal/directory/documents.ts';
 import { authorize, domainOfScope, type IdentityRule, type PolicyTarget } from '@anneal/directory/policy.ts';
 import type { Document } from '@anneal/store/port.ts';
 import { z } from 'zod';
 import type { Records } from '../directory/records.ts';
-import { readFields } from './parts.ts';
 
 type Awaitable<T> = T | Promise<T>;
 
@@ -81,7 +81,7 @@ export function serveKind<T extends { readonly id: string }, F extends z.ZodRawS
     return object;
   };
   const read = <R>(schema: z.ZodType, given: JsonObject): Given<R> =>
-    givenIn<R>(fields, readFields(schema, given, `The ${title}`) as JsonObject);
+    givenIn<R>(fields, parseField(schema, given, `The ${title}`) as JsonObject);
   return {
     async create(question, given) {
       if (!create) throw notOffered(title, 'create');

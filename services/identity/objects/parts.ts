@@ -1,11 +1,9 @@
 /** The parts that the objects of the identity service share. */
 import type { IdentityCaller } from '@anneal/contracts/calls/identity.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
-import { issueText } from '@anneal/contracts/issue-text.ts';
 import { defaultDomain } from '@anneal/directory/principals.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Document, Draft } from '@anneal/store/port.ts';
-import type { z } from 'zod';
 import type { Directory } from '../directory/directory.ts';
 import type { Records } from '../directory/records.ts';
 
@@ -19,9 +17,6 @@ export interface IdentityParts {
   /** The region of this server. */
   readonly region: string;
 }
-
-/** A new id in Keystone's form. */
-export const keystoneIdOf = (newId: () => string): string => newId().replaceAll('-', '');
 
 /** The domain of a new object whose fields name none: that of the caller's scope. */
 export const callerDomain = ({ project, domain }: IdentityCaller): string =>
@@ -38,19 +33,6 @@ export const takenInDomain = ({ name, domain_id }: { name: string; domain_id: st
 
 /** The reason of a conflict of ids. */
 export const idTaken = 'the id is in use.';
-
-/** Reads a value by its schema. @throws AnnealError InvalidRequest that names every mistake */
-export function readFields<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const mistakes = parsed.error.issues.map((issue) => ({
-    code: 'InvalidField',
-    path: issue.path.join('.'),
-    message: issueText(issue),
-  }));
-  const listed = mistakes.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
-  throw new AnnealError('InvalidRequest', `${what} is not valid: ${listed}`, { mistakes });
-}
 
 /**
  * Inserts an object with a new id. When it exists, the question is a repeat.

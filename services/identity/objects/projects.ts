@@ -2,6 +2,7 @@
 import type { identityTagsChange } from '@anneal/contracts/calls/identity.ts';
 import { projectFields, tagsField } from '@anneal/contracts/calls/identity-fields.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { parseField } from '@anneal/contracts/field-mistakes.ts';
 import { adminProject } from '@anneal/contracts/project.ts';
 import { absentTag } from '@anneal/directory/absent.ts';
 import { deepestProject, projectsAbove } from '@anneal/directory/access.ts';
@@ -19,7 +20,7 @@ import {
   type ObjectQuestion,
   type ServedKind,
 } from './kind.ts';
-import { callerDomain, checkDomain, insertNew, readFields, type IdentityParts } from './parts.ts';
+import { callerDomain, checkDomain, insertNew, type IdentityParts } from './parts.ts';
 import { refuseParent, removeProject } from './removal.ts';
 
 /** The reason of a conflict: the name or the id is that of another project. */
@@ -167,6 +168,6 @@ export async function changeTags(
   };
   await projects.update(id, (present) => ({
     ...present,
-    tags: [...new Set(readFields(tagsField, changed(present.tags), 'The list of tags'))],
+    tags: [...new Set(parseField(tagsField, changed(present.tags), 'The list of tags'))],
   }));
 }

@@ -7,7 +7,7 @@ import type {
 import { trustFields } from '@anneal/contracts/calls/identity-fields.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { rolesIn, scopeOfProject } from '@anneal/directory/access.ts';
-import { authorize, notAuthorized } from '@anneal/directory/policy.ts';
+import { authorize, refuseDelegated } from '@anneal/directory/policy.ts';
 import { trustOfSubscription } from '@anneal/runtime/secrets/trust-token.ts';
 import type { z } from 'zod';
 import { decidedByKind, serveKind, type FieldsOf, type ServedKind } from './kind.ts';
@@ -25,13 +25,13 @@ export const trustObjects = (parts: IdentityParts): ServedKind => {
     async find({ id, caller }) {
       const trust = await trusts.get(id);
       authorize('delete_trust', caller, { userId: trust.trustor_user_id });
-      refuseDelegated(caller);
+      refuseProgram(caller);
       return trust;
     },
     async create(given, { id, caller }) {
       const { trustor_user_id, trustee_user_id, project_id, impersonation } = given;
       authorize('create_trust', caller, { userId: trustor_user_id });
-      refuseDelegated(caller);
+      refuseProgram(caller);
       await users.get(trustee_user_id);
       const draft = {
         id,
@@ -49,8 +49,8 @@ export const trustObjects = (parts: IdentityParts): ServedKind => {
 };
 
 /** A program that acts for a user must not be able to pass that on. */
-function refuseDelegated({ application_credential: used, trust }: IdentityCaller): void {
-  if (trust || (used && !used.unrestricted)) throw notAuthorized('Delegated tokens cannot manage trusts.');
+function refuseProgram({ application_credential: credential, trust }: IdentityCaller): void {
+  refuseDelegated({ trust, credential }, 'manage trusts');
 }
 
 /** @throws AnnealError Forbidden without roles, NotFound for a role that the trustor does not have in the project */

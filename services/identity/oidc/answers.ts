@@ -17,7 +17,7 @@ import {
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { accessOfUser } from '@anneal/directory/access.ts';
-import type { UserDocument } from '@anneal/directory/documents.ts';
+import { keystoneId, type UserDocument } from '@anneal/directory/documents.ts';
 import { defaultDomain } from '@anneal/directory/principals.ts';
 import { projectsOf } from '@anneal/directory/projects.ts';
 import { openText } from '@anneal/runtime/secrets/secrets.ts';
@@ -25,7 +25,7 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { Attempts } from '@anneal/runtime/work/attempts.ts';
 import { z } from 'zod';
 import type { TokenWriter } from '../directory/tokens.ts';
-import { keystoneIdOf, type IdentityParts } from '../objects/parts.ts';
+import type { IdentityParts } from '../objects/parts.ts';
 import { claimedUser, withGroups } from './claims.ts';
 import type { OidcOptions } from './provider.ts';
 import { userOfClaims } from './users.ts';
@@ -172,7 +172,7 @@ const bearerOf = ({ oidc, directory, newId }: Parts, claims: JsonObject): Promis
       name: oidc.name,
       issuer: oidc.provider.issuer,
       creates: oidc.creates,
-      newId: () => keystoneIdOf(newId),
+      newId: () => keystoneId(newId),
     },
     claimedUser(claims, oidc.mapping),
   );

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Grant, UserDocument, UserGroupDocument } from '@anneal/directory/documents.ts';
 import type { Directory } from '../directory/directory.ts';
 import type { Records } from '../directory/records.ts';
-import { readFields } from '../objects/parts.ts';
+import { parseField } from '@anneal/contracts/field-mistakes.ts';
 import type { IdentityKind } from './kind.ts';
 import { grantsAfter, grantsOf, idIn, isSameGrant } from './references.ts';
 
@@ -32,7 +32,7 @@ function assignmentKind<T extends Holder>(
     owns: async ({ directory }, id) => (await withGrantsBy(recordsOf(directory), id)).length > 0,
     async apply({ directory }, { id, properties }) {
       const records = recordsOf(directory);
-      const given = readFields(fields, properties, 'The role assignment');
+      const given = parseField(fields, properties, 'The role assignment');
       const holder = await idIn(directory, records, given[property] as string);
       const wanted = await grantsOf(directory, (given['roles'] as z.infer<typeof rolesField>) ?? []);
       await setGrants(records, holder, (grants) => grantsAfter(grants, wanted, id));
@@ -48,7 +48,7 @@ function assignmentKind<T extends Holder>(
       }
     },
     async isWhole({ directory }, { properties }) {
-      const given = readFields(fields, properties, 'The role assignment');
+      const given = parseField(fields, properties, 'The role assignment');
       const records = recordsOf(directory);
       const { grants } = await records.get(await idIn(directory, records, given[property] as string));
       const wanted = await grantsOf(directory, (given['roles'] as z.infer<typeof rolesField>) ?? []);

@@ -1,17 +1,18 @@
 /** Groups, projects and roles as resources. */
 import { nameField, tagsField, textField } from '@anneal/contracts/calls/identity-fields.ts';
+import { parseField } from '@anneal/contracts/field-mistakes.ts';
 import { z } from 'zod';
 import { defaultDomain } from '@anneal/directory/principals.ts';
 import { refuseParent, removeProject } from '../objects/removal.ts';
 import { checkPlace, projectTaken, refuseDisabling } from '../objects/projects.ts';
-import { readFields, takenInDomain } from '../objects/parts.ts';
+import { takenInDomain } from '../objects/parts.ts';
 import { rolesField } from './assignments.ts';
 import { insertOwn, needsNew, type IdentityKind, type WantedObject } from './kind.ts';
 import { domainId, grantsAfter, grantsOf, idIn } from './references.ts';
 
 /** The fields of the properties; without a name the physical name of the resource. @throws AnnealError InvalidRequest */
 export const fieldsGiven = <T>(fields: z.ZodType<T>, { properties, request }: WantedObject, what: string): T =>
-  readFields(fields, { ...properties, name: properties['name'] ?? request.data.resource.physical_name }, what);
+  parseField(fields, { ...properties, name: properties['name'] ?? request.data.resource.physical_name }, what);
 
 export const flagField = z.boolean().nullish();
 

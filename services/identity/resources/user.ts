@@ -1,12 +1,13 @@
 /** `OS::Keystone::User`: users as resources. */
 import { nameField, textField } from '@anneal/contracts/calls/identity-fields.ts';
 import { hasCode } from '@anneal/contracts/errors.ts';
+import { parseField } from '@anneal/contracts/field-mistakes.ts';
 import { z } from 'zod';
 import { newUser, type StoredPassword, type UserDocument } from '@anneal/directory/documents.ts';
 import type { Passwords } from '../directory/passwords.ts';
 import { defaultDomain } from '@anneal/directory/principals.ts';
 import { removeUser } from '../objects/removal.ts';
-import { readFields, takenInDomain, type IdentityParts } from '../objects/parts.ts';
+import { takenInDomain, type IdentityParts } from '../objects/parts.ts';
 import { rolesField } from './assignments.ts';
 import { insertOwn, needsNew, type IdentityKind, type WantedObject } from './kind.ts';
 import { domainId, grantsAfter, grantsOf, idIn } from './references.ts';
@@ -32,7 +33,7 @@ export const userKind: IdentityKind = {
     const { directory } = options;
     const { id, before, properties, request } = wish;
     const name = properties['name'] ?? request.data.resource.physical_name;
-    const wanted = readFields(fields, { ...properties, name }, 'The user');
+    const wanted = parseField(fields, { ...properties, name }, 'The user');
     const domain_id = await domainId(directory, wanted.domain ?? defaultDomain.id);
     const known = await directory.users.find(id);
     if (before && !known) return needsNew(`The user ${wanted.name} was deleted.`);

@@ -2,13 +2,13 @@
 import { applicationCredentialFields } from '@anneal/contracts/calls/identity-fields.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { absentCredential } from '@anneal/directory/absent.ts';
-import type { ApplicationCredentialDocument } from '@anneal/directory/documents.ts';
+import { keystoneId, type ApplicationCredentialDocument } from '@anneal/directory/documents.ts';
 import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Route } from '../../http/route.ts';
 import { placeOfUser, ruleForm } from './access-rule-routes.ts';
-import { createObject, keystoneId } from './changes.ts';
+import { createObject } from './changes.ts';
 import { kindRoutes } from './kind-routes.ts';
 import { roleRow } from './role-routes.ts';
 import { linkTo, rowSchema, type IdentityOptions } from './shape.ts';

@@ -17,7 +17,7 @@ import { route, type Route, type RouteInput } from '../../http/route.ts';
 import { accessOf, callerOf, userCaller } from '../caller.ts';
 import { AddedCatalogs, catalogFor, type AddedCatalog } from '../catalog.ts';
 import { hostLogin, type HostIdentity } from '../host-login.ts';
-import { makeToken, type IssuedToken } from '../new-token.ts';
+import { draftToken, type IssuedToken } from '../new-token.ts';
 import { domainSchema } from './domain-routes.ts';
 import { listRoute } from './kind-routes.ts';
 import { projectRow, projectSchema } from './project-routes.ts';
@@ -90,9 +90,9 @@ function loginRoute(options: KeystoneOptions, catalogs: AddedCatalogs): Route {
         return { token: hostToken(request, options, { host, scope: auth.scope, added }) };
       }
       const sealed = secrets.seal(auth as unknown as JsonObject);
-      const issued = await makeToken(options, (stored) =>
-        ask('identity', identityLogIn, { data: { ...stored, from: request.ip, auth: sealed }, sealed }),
-      );
+      const draft = draftToken(options);
+      await ask('identity', identityLogIn, { data: { ...draft.stored, from: request.ip, auth: sealed }, sealed });
+      const issued = await draft.read();
       // The audit names the user who logged in.
       request.caller = userCaller(issued);
       return answerWithToken({ request, reply, query }, { region, catalogs }, issued);

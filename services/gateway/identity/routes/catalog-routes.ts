@@ -5,7 +5,7 @@
 import { endpointFields, regionFields, serviceFields } from '@anneal/contracts/calls/identity-fields.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import type { RegionDocument } from '@anneal/directory/documents.ts';
+import { keystoneId, type RegionDocument } from '@anneal/directory/documents.ts';
 import { catalogEndpoints, catalogServices } from '@anneal/directory/own-catalog.ts';
 import type { RecordReader } from '@anneal/directory/reader.ts';
 import type { Document, Draft } from '@anneal/store/port.ts';
@@ -13,7 +13,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { baseUrl } from '../../http/base-url.ts';
 import { route, type Route } from '../../http/route.ts';
-import { createObject, keystoneId } from './changes.ts';
+import { createObject } from './changes.ts';
 import { kindRoutes, wrappedBody, type KindInput } from './kind-routes.ts';
 import { allow, objectForm, rowSchema, type IdentityOptions } from './shape.ts';
 

@@ -18,9 +18,6 @@ export interface ChangeOptions {
   readonly newId: () => string;
 }
 
-/** A new id in Keystone's form. */
-export const keystoneId = (newId: () => string): string => newId().replaceAll('-', '');
-
 /** The user who sends a request, as the identity service needs it. @throws AnnealError Forbidden for any other caller */
 export function identityCallerOf(request: FastifyRequest): IdentityCaller {
   const { user, project, domain, system, roles, applicationCredential, trust } = accessOf(request);

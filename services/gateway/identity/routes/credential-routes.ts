@@ -7,9 +7,9 @@ import { credentialFields } from '@anneal/contracts/calls/identity-fields.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { accessOfUser, type UserAccess } from '@anneal/directory/access.ts';
-import type { StoredCredentialDocument } from '@anneal/directory/documents.ts';
+import { keystoneId, type StoredCredentialDocument } from '@anneal/directory/documents.ts';
 import { accessHash, ec2KeyIn } from '@anneal/directory/ec2-keys.ts';
-import { mayUse, notAuthorized } from '@anneal/directory/policy.ts';
+import { mayUse, refuseDelegated } from '@anneal/directory/policy.ts';
 import { openText } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -19,7 +19,7 @@ import { AddedCatalogs } from '../catalog.ts';
 import { ec2Signature } from '../ec2-signature.ts';
 import { issueToken } from '../new-token.ts';
 import { answerWithToken, nocatalogQuery, tokenSchema } from './auth-routes.ts';
-import { createObject, keystoneId } from './changes.ts';
+import { createObject } from './changes.ts';
 import { checkedByKind, kindRoutes } from './kind-routes.ts';
 import { allow, linkTo, rowSchema, selfLink, type IdentityOptions, type KeystoneOptions } from './shape.ts';
 
@@ -48,10 +48,9 @@ export const credentialRoutes = (options: KeystoneOptions): Route[] => [
 ];
 
 /** A program that acts for a user must not read the user's secrets. */
-function refuseDelegated(request: FastifyRequest): void {
-  const { applicationCredential: used, trust } = accessOf(request);
-  if (trust || (used && !used.unrestricted))
-    throw notAuthorized('Delegated tokens cannot access credentials directly.');
+function refuseProgram(request: FastifyRequest): void {
+  const { applicationCredential: credential, trust } = accessOf(request);
+  refuseDelegated({ trust, credential }, 'access credentials directly');
 }
 
 type Credentials = Pick<IdentityOptions, 'directory' | 'secrets'>;
@@ -98,13 +97,13 @@ function generalRoutes(options: IdentityOptions): Route[] {
     records: credentials,
     rules: checkedByKind,
     list({ request }) {
-      refuseDelegated(request);
+      refuseProgram(request);
       const access = accessOf(request);
       return credentials.list(mayUse('list_credentials', access, {}) ? {} : { user_id: access.user.id });
     },
     /** As in Keystone, an unknown id is 403 for a user who may read only own ones. */
     async find({ params: { id }, request }) {
-      refuseDelegated(request);
+      refuseProgram(request);
       const credential = await credentials.find(id);
       allow(request, 'get_credential', { userId: credential?.user_id });
       if (!credential) throw credentials.absent(id);
@@ -132,7 +131,7 @@ function ec2Routes(options: IdentityOptions): Route[] {
     return { user_id, tenant_id: project_id, access, secret, trust_id: null, links };
   };
   const place = ({ params, request }: { params: { readonly user: string }; request: FastifyRequest }) => {
-    refuseDelegated(request);
+    refuseProgram(request);
     return { userId: params.user };
   };
   return [

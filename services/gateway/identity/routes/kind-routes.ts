@@ -5,19 +5,13 @@
 import type { IdentityKindName } from '@anneal/contracts/calls/identity.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { IdentityRule, PolicyTarget } from '@anneal/directory/policy.ts';
+import { keystoneId } from '@anneal/directory/documents.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { baseUrl, nextQueryOf, queryOf, requestPath } from '../../http/base-url.ts';
 import { takePage } from '../../http/list.ts';
 import { route, type ParametersOf, type Route } from '../../http/route.ts';
-import {
-  changeObject,
-  createObject,
-  keystoneId,
-  removeObject,
-  type ChangedObject,
-  type ChangeOptions,
-} from './changes.ts';
+import { changeObject, createObject, removeObject, type ChangedObject, type ChangeOptions } from './changes.ts';
 import { allow, listLinks, ownDomain } from './shape.ts';
 
 /** The parameters of a query, as text. */

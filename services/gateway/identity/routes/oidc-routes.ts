@@ -17,7 +17,8 @@ import {
   identityOidcShow,
 } from '@anneal/contracts/calls/identity.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { jsonIn } from '@anneal/contracts/plain-json.ts';
 import { sealText } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -25,7 +26,7 @@ import { baseUrl, queryOf } from '../../http/base-url.ts';
 import { route, type Route } from '../../http/route.ts';
 import { userCaller } from '../caller.ts';
 import { AddedCatalogs } from '../catalog.ts';
-import { makeToken, tokenUnless } from '../new-token.ts';
+import { draftToken } from '../new-token.ts';
 import { cookieOf, setCookie, setSession } from '../session.ts';
 import { answerWithToken, nocatalogQuery, tokenSchema } from './auth-routes.ts';
 import type { KeystoneOptions } from './shape.ts';
@@ -80,13 +81,12 @@ function browserRoutes(options: KeystoneOptions): Route[] {
         void reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
         const address = sealText(secrets, `${callback(request)}${queryOf(request)}`);
         try {
-          const issued = await tokenUnless(options, async (stored) => {
-            const data = { ...stored, address, pending: pending ?? {} };
-            // The seal that the browser brings back is one of the identity service.
-            const { expired } = await ask('identity', identityOidcFinish, { data, sealed: [address, data.pending] });
-            return { isMissing: expired };
-          });
-          if (!issued) return await backToLogin(options, reply, { reason: 'expired', error: noLogin() });
+          const draft = draftToken(options);
+          const data = { ...draft.stored, address, pending: pending ?? {} };
+          // The seal that the browser brings back is one of the identity service.
+          const { expired } = await ask('identity', identityOidcFinish, { data, sealed: [address, data.pending] });
+          if (expired) return await backToLogin(options, reply, { reason: 'expired', error: noLogin() });
+          const issued = await draft.read();
           // The audit names the user who logged in.
           request.caller = userCaller(issued);
           setSession({ request, reply }, { token: issued.text, expiresAt: issued.token.expires_at });
@@ -116,13 +116,8 @@ function backToLogin(
 
 /** Reads the cookie with the login that the browser has begun. Only the identity service can open it. */
 function pendingIn(request: FastifyRequest): JsonObject | undefined {
-  try {
-    const text = Buffer.from(cookieOf(request, loginCookie.cookie) ?? '', 'base64url').toString();
-    const kept = JSON.parse(text) as Json;
-    return isObject(kept) ? kept : undefined;
-  } catch {
-    return undefined;
-  }
+  const kept = jsonIn(Buffer.from(cookieOf(request, loginCookie.cookie) ?? '', 'base64url').toString());
+  return isObject(kept) ? kept : undefined;
 }
 
 const deviceSchema = z.object({
@@ -162,15 +157,14 @@ function deviceRoutes(options: KeystoneOptions): Route[] {
       also: { 202: z.object({ status: z.string() }) },
       handle: async ({ query, body: { device_code, project }, request, reply }) => {
         const code = sealText(secrets, device_code);
-        const issued = await tokenUnless(options, async (stored) => {
-          const data = { ...stored, from: request.ip, code, ...(project !== undefined && { project }) };
-          const { pending } = await ask('identity', identityOidcDeviceFinish, { data, sealed: code });
-          return { isMissing: pending };
-        });
-        if (!issued) {
+        const draft = draftToken(options);
+        const data = { ...draft.stored, from: request.ip, code, ...(project !== undefined && { project }) };
+        const { pending } = await ask('identity', identityOidcDeviceFinish, { data, sealed: code });
+        if (pending) {
           void reply.code(202);
           return { status: 'pending' };
         }
+        const issued = await draft.read();
         request.caller = userCaller(issued);
         void reply.header('cache-control', 'no-store');
         return answerWithToken({ request, reply, query }, { region, catalogs }, issued);
@@ -199,12 +193,10 @@ function federationRoute(options: KeystoneOptions): Route {
     handle: async ({ params, query, headers, request, reply }) => {
       const [, given] = /^bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
       const bearer = given === undefined || given.length > longestBearer ? undefined : sealText(secrets, given);
-      const issued = await makeToken(options, (stored) =>
-        ask('identity', identityOidcBearer, {
-          data: { ...stored, from: request.ip, ...params, ...(bearer && { bearer }) },
-          ...(bearer && { sealed: bearer }),
-        }),
-      );
+      const draft = draftToken(options);
+      const data = { ...draft.stored, from: request.ip, ...params, ...(bearer && { bearer }) };
+      await ask('identity', identityOidcBearer, { data, ...(bearer && { sealed: bearer }) });
+      const issued = await draft.read();
       request.caller = userCaller(issued);
       return answerWithToken({ request, reply, query }, { region, catalogs }, issued);
     },
