@@ -109,6 +109,7 @@ export class Boots {
     });
     const { boot } = changed ?? node;
     if (boot?.secret_hash !== hash) throw unknown();
+    if (refusal && changed) this.#driver.kick(node.id);
     if (refusal) throw new AnnealError('Conflict', `The boot secret of node ${node.name} was refused: ${refusal.why}.`);
     return await this.#seedOf(changed ?? node, boot);
   }
@@ -192,7 +193,7 @@ export class Boots {
     const refused_at = now.toISOString();
     this.#context.log.warn({ node: node.name }, `exchange of a boot secret refused: ${why}`);
     return {
-      boot: { ...boot, refused_at },
+      ...happenedTo(node, { ...boot, refused_at }),
       warnings: withWarning(node, {
         type: 'CredentialsSafe',
         status: 'False',

@@ -58,6 +58,26 @@ describe('the boot secret of a machine', () => {
     expect(credentialsSafe(await w.node('machine-1'))?.message).toMatch(/not been powered on yet/);
   });
 
+  it('B3: boots a machine again at once whose own exchange was refused', async () => {
+    const w = await open();
+    const id = w.context.newId();
+    const urls = new Set<string>();
+    // As from a store that is slow: the exchange of the machine is there before the record of its power-on.
+    armFault('provisioning.step.power on', async () => {
+      const url = addressAtBmc(w);
+      const isFirst = urls.size === 0;
+      urls.add(url);
+      if (!isFirst) return;
+      expect((await exchange(url)).status).toBe(409);
+      // The firmware has nothing more to boot.
+      const [machine] = w.lab.machines;
+      machine?.setBoot({ ...machine.state.boot, httpBootUri: 'http://127.0.0.1:1/gone/boot.efi' });
+    });
+    await w.request('create', { id, fence: 1, seconds: 120 });
+    expect(await w.answered(id, 1, 60_000)).toMatchObject({ status: 'complete' });
+    expect(refusals(w)).toHaveLength(1);
+  });
+
   it('B2: is not proof of a boot when it is only fetched, and the failure says so', async () => {
     const w = await open({ settings: { ANNEAL_PROVISIONING_BOOT_SECONDS: '3' }, bootSeconds: 3600 });
     const id = w.context.newId();

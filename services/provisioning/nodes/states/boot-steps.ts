@@ -4,7 +4,8 @@
  * B1 Only an exchange of the secret after the command to power on proves that the machine booted. A BMC that fetches
  *    the image proves nothing.
  * B2 A machine whose BMC reports progress is never reset: memory training alone may take a quarter of an hour.
- * B3 A secret that two programs tried to exchange is replaced, with the host's token, before the machine boots again.
+ * B3 A secret that two programs tried to exchange is replaced, with the host's token, before the machine boots again. So is
+ *    one whose only exchange was refused: if it was the machine's, the machine waits for nothing.
  * B4 A machine whose firmware lost the server while it loaded the boot file is booted again, because firmware gives up
  *    and waits in its shell or its menu.
  */
@@ -16,7 +17,7 @@ import type { Bmcs } from '../../bmcs.ts';
 import type { ServerHosts } from './hosts.ts';
 import type { Boot, NodeDocument, Power, NodeChange } from '../../documents/node.ts';
 import type { NodeRecords } from '../../documents/records.ts';
-import type { StepOutcome, Settled } from './step-outcome.ts';
+import { UnwantedStep, type StepOutcome, type Settled } from './step-outcome.ts';
 
 export interface BootStepOptions {
   readonly context: ServiceContext;
@@ -119,7 +120,10 @@ export class BootSteps {
     return { ...boot, method };
   }
 
-  /** B1: records the command before the BMC gets it, so that an exchange of this machine never comes too early. */
+  /**
+   * B1: records the command before the BMC gets it, so that an exchange of this machine never comes too early.
+   * @throws UnwantedStep when the node has another boot meanwhile, whose command is not recorded yet
+   */
   async powerOn(node: NodeDocument): Promise<NodeChange> {
     const { bmcs, records, withinMs } = this.#options;
     const boot = bootOf(node);
@@ -133,7 +137,8 @@ export class BootSteps {
     // A machine that erased itself may be off again before its power is read. It must not be switched on twice.
     const proven = async (): Promise<boolean> => {
       const current = (await records.get(node.id))?.boot;
-      return isThis(current) && current.exchanged_at !== null;
+      if (!isThis(current)) throw new UnwantedStep();
+      return current.exchanged_at !== null;
     };
     if (!(await proven())) await bmcs.ensurePower(node, 'power on', { withinMs: withinMs(node), proven });
     const power = await bmcs.with(node, (machine) => machine.power());
@@ -179,9 +184,15 @@ export class BootSteps {
       return { kind: 'again', change: { boot: await this.#renewed(node, boot) } };
     }
     const lost = lostAt(boot, loadMs);
+    const isRefused = boot.refused_at !== null;
     const look = Math.min(lost, Date.parse(boot.progress?.at ?? boot.powered_at) + retryMs / 2);
-    if (this.#now() < look) return until(look);
+    if (!isRefused && this.#now() < look) return until(look);
     const { power, seen, inPost } = await bmcs.with(node, (machine) => machine.bootProgress());
+    if (isRefused && inPost) return until(this.#now() + loadMs);
+    if (isRefused) {
+      context.log.warn({ node: node.name }, 'exchange of the boot secret was refused; booting with a new secret');
+      return { kind: 'again', change: { boot: await this.#renewed(node, boot) } };
+    }
     const isLost = this.#now() >= lost && !inPost;
     if (!isLost && isWorthWaiting({ boot, power, seen, inPost, now: this.#now(), retryMs })) {
       const again = lost > this.#now() ? lost : this.#now() + loadMs;

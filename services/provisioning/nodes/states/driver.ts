@@ -23,7 +23,7 @@ import { failedStates, stepAfter, type Verb } from '../../documents/states.ts';
 import { provisioningTimers } from '../../documents/timers.ts';
 import { TaskLane } from './lane.ts';
 import { isHopeless, type createSteps } from './steps.ts';
-import type { StepOutcome, Settled } from './step-outcome.ts';
+import { UnwantedStep, type StepOutcome, type Settled } from './step-outcome.ts';
 import { SingleFlight } from '@anneal/runtime/work/serial.ts';
 
 export interface NodeDriverOptions {
@@ -64,7 +64,7 @@ export class NodeDriver {
 
   /** Interrupts the work in progress, and starts the work of the new document at once. */
   cut(id: string): void {
-    this.#options.bmcs.cut(id, new Unwanted());
+    this.#options.bmcs.cut(id, new UnwantedStep());
     this.kick(id);
   }
 
@@ -130,7 +130,7 @@ export class NodeDriver {
     } catch (error) {
       // The stop of this service interrupted the step, which is not a failure. The next process repeats the step.
       if (this.#flights.stopping) return false;
-      if (error instanceof Unwanted) return true;
+      if (error instanceof UnwantedStep) return true;
       this.#options.context.log.warn(
         { err: error, node: node.name, step: work.step, attempt: work.attempts + 1 },
         'step failed',
@@ -147,7 +147,7 @@ export class NodeDriver {
     const look = setInterval(() => {
       records
         .get(node.id)
-        .then((current) => (current?.work?.id === node.work?.id ? undefined : bmcs.cut(node.id, new Unwanted())))
+        .then((current) => (current?.work?.id === node.work?.id ? undefined : bmcs.cut(node.id, new UnwantedStep())))
         // The store is briefly unavailable. The step continues.
         .catch(() => undefined);
     }, lookMs);
@@ -236,11 +236,6 @@ export class NodeDriver {
 /** No server, client or allocation has the node. */
 const unclaimed = { instance_id: null, reserved: false, allocation_id: null } as const;
 
-/** The work of a step was aborted while it ran. */
-class Unwanted extends Error {
-  override readonly name = 'Unwanted';
-}
-
 const powerAlso = ' Also, its power could not be changed: ';
 
 /** The error of a node whose power could not be changed. That of a state after a failure stays. Pure. */
@@ -257,7 +252,9 @@ function withNewerBoot(change: NodeChange, node: NodeDocument): NodeChange {
   if (!boot || !node.boot || boot.secret_hash !== node.boot.secret_hash) return change;
   const { fetched_at, load, exchanged_at, key_hash, refused_at, answered_at, report } = node.boot;
   const { load: _, ...rest } = boot;
-  const newer = { fetched_at, ...(load && { load }), exchanged_at, key_hash, refused_at, answered_at, report };
+  const commanded_at = node.boot.commanded_at ?? boot.commanded_at;
+  const happened = { commanded_at, fetched_at, exchanged_at, key_hash, refused_at, answered_at, report };
+  const newer = { ...happened, ...(load && { load }) };
   return { ...change, boot: { ...rest, ...newer } };
 }
 

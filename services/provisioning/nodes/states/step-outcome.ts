@@ -6,6 +6,11 @@ import type { ProvisionStep } from '../../documents/states.ts';
 /** The effect of a settled machine on its node's conditions: a warning to record, or one to clear. */
 export type Settled = { readonly warning: Condition } | { readonly clears: Condition['type'] };
 
+/** The work of a step was aborted or replaced while it ran. */
+export class UnwantedStep extends Error {
+  override readonly name = 'UnwantedStep';
+}
+
 /** The consequence of a step. A process that dies before it is stored repeats the step. */
 export type StepOutcome =
   /** Continue with the next step, or after the last step with the next state. */
