@@ -4,6 +4,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { mergePatch } from '@anneal/contracts/merge-patch.ts';
+import { soleProcess } from '@anneal/store/permission.ts';
 import type { Store } from '@anneal/store/port.ts';
 import { groupQueue, type Broker, type BrokerConsumer, type BrokerIntake, type Packet } from './broker.ts';
 import type { BusLog } from './bus-log.ts';
@@ -36,12 +37,13 @@ export function createBus(options: {
   store: Store;
   registry: ReadonlyMap<string, Definition>;
   log: BusLog;
+  newId: () => string;
   now: () => Date;
   /** How long the data of a large message is kept after the message was handled. */
   claimCheckMs?: number | undefined;
   sealing?: QuestionSeals | undefined;
 }): Bus {
-  const { broker, log, store, now } = options;
+  const { broker, log, store, newId, now } = options;
   const claimChecks = createClaimChecks({
     store,
     queues: broker.queues,
@@ -54,7 +56,8 @@ export function createBus(options: {
   const asksInMemory = broker.members === undefined;
   const codec = createCodec({ registry, blobs: store.blobs, claimChecks, sealing, asksInMemory });
   const parts: BusParts = { broker, codec, claimChecks, log, outages: new Outages({ source: broker, now }) };
-  const consumers = new BusConsumers({ broker, log });
+  const permission = broker.members?.permission ?? soleProcess(newId());
+  const consumers = new BusConsumers({ broker, permission, log });
   const messages = createSender(parts);
   let closed = false;
 
@@ -70,12 +73,14 @@ export function createBus(options: {
         rest: () => Promise.resolve(),
         onActive: onHeld,
       }),
+    permission,
     ...createOperatorView(parts),
     ...(broker.copyTo && { copyTo: broker.copyTo }),
     ...(broker.outage && { outage: () => broker.outage?.() }),
     check: async () => {
       if (closed) throw new AnnealError('Unavailable', 'The bus is closed.');
       await broker.check();
+      broker.members?.check();
     },
     async close() {
       if (closed) return;
@@ -174,16 +179,15 @@ function createReceiver(parts: BusParts, consumers: BusConsumers): Pick<Bus, 'co
       const alone = options.singleActive === true;
       const open = (intake: BrokerIntake): Promise<BrokerConsumer> => broker.consume(queue, { ...intake, alone });
       const consumer = consumerOf({ handler, options, open });
-      if (!alone) return consumers.share(consumer);
       await broker.queues.declare(queue);
-      return consumers.takeAlone(queue, consumer);
+      return alone ? consumers.takeAlone(queue, consumer) : consumers.share(queue, consumer);
     },
     async subscribe(patterns, handler, { group, ...options } = {}) {
       const alone = group !== undefined;
       const open = (intake: BrokerIntake): Promise<BrokerConsumer> =>
         broker.subscribe({ patterns, group }, { ...intake, alone });
       const consumer = consumerOf({ handler, options, open });
-      if (!alone) return consumers.share(consumer);
+      if (!alone) return consumers.listen(consumer);
       await claimChecks.declareGroup(group, patterns);
       await broker.declareGroup({ patterns, group });
       // Order by subject needs one member that sees all events; the other members stand by.

@@ -25,6 +25,5 @@ export async function openBus(options: OpenBusOptions): Promise<Bus> {
       `Cannot open a bus with ${scheme === '' ? 'a URL without a scheme' : `the scheme ${scheme}:`}; the schemes are ${known.join(', ')}.`,
     );
   }
-  const { store, registry, log, now, claimCheckMs, sealing } = options;
-  return createBus({ broker: await open(options), store, registry, log, now, claimCheckMs, sealing });
+  return createBus({ ...options, broker: await open(options) });
 }

@@ -17,6 +17,7 @@ import type { CallDefinition } from '@anneal/contracts/define.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { WorkPermission } from '@anneal/store/permission.ts';
 
 /** One attempt to handle a message. A message may be delivered again, also while an earlier attempt runs. */
 export interface Delivery<T = unknown> {
@@ -186,10 +187,16 @@ export interface Bus {
    */
   hold(name: string, onHeld: (held: boolean) => void): Promise<Consumer>;
 
+  /**
+   * Whether this process may take work. While it may not, no consumer takes messages, except listeners without a group,
+   * and this process holds no name. Code that finds work elsewhere than in a queue asks it.
+   */
+  readonly permission: WorkPermission;
+
   readonly queues: Queues;
   readonly deadLetters: DeadLetters;
 
-  /** Rejects with the reason while the broker cannot take messages. */
+  /** Rejects with the reason while the broker cannot take messages, or this process may take no work. */
   check(): Promise<void>;
   /** The outage at this moment, and its length so far. Absent for a broker that has none. */
   outage?(): { readonly reason: string; readonly forMs: number } | undefined;

@@ -53,6 +53,7 @@ async function open(given: Given): Promise<Provider<Thing>> {
   timers = await createTimers({
     store: context.store,
     collection: 'things_timers',
+    permission: context.bus.permission,
     now: Date.now,
     onError: () => undefined,
     fire: ({ id }) => provider.wake(id),

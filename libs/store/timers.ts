@@ -4,11 +4,13 @@
  * T1 A timer fires at least once, at or after its time. When the handler returns, the timer is removed; when it throws,
  *    the timer fires again later.
  * T2 Setting a timer with an existing id moves it. Cancelling a timer that is firing does not stop its handler.
- * T3 Any replica may fire any timer: it takes a lease in the document, which expires when the replica dies.
+ * T3 Any replica that has the permission to take work may fire any timer: it takes a lease in the document. The lease ends
+ *    when its handler does, when the replica loses the permission or is given up by the others, and after its time.
  * T4 `setAtLatest` writes nothing for a timer that this process has set to an earlier time and that has not fired.
  */
 import type { Json } from '@anneal/contracts/json.ts';
 import { DueTimes } from './due-times.ts';
+import type { WorkPermission } from './permission.ts';
 import type { BulkOperation, Collection, Store } from './port.ts';
 
 /** A durable timer. Setting one with the same id replaces it. */
@@ -43,6 +45,7 @@ export interface TimerOptions {
   /** The collection that holds them, e.g. `scheduling_timers`. */
   collection: string;
   now: () => number;
+  permission: WorkPermission;
   fire: (timer: Timer, lease: TimerLease) => Promise<void>;
   onError: (error: unknown, timer: Timer) => void;
   /** How long one firing may take before another replica fires it too. Default 30 s. */
@@ -58,6 +61,8 @@ interface TimerDocument {
   /** The earliest time to fire it: its due time, or the end of the lease of the replica that fires it. */
   readonly readyAt: number;
   readonly failures: number;
+  /** The replica that fires it, or that was the last to do so. Absent before, and in documents of earlier releases. */
+  readonly holder?: string;
   readonly data: Json;
 }
 
@@ -93,6 +98,8 @@ class StoreTimers implements Timers {
   #wake: NodeJS.Timeout | undefined;
   #wakeAt = Infinity;
   #looking: Promise<void> | undefined;
+  #freeing: Promise<void> = Promise.resolve();
+  readonly #unwatch: () => void;
   #stopped = false;
 
   constructor(collection: Collection<TimerDocument>, options: TimerOptions) {
@@ -100,8 +107,13 @@ class StoreTimers implements Timers {
     this.#options = options;
     this.#leaseMs = options.leaseMs ?? 30_000;
     this.#pollMs = options.pollMs ?? 1000;
-    // Timers that came due while no replica ran are fired now.
-    this.#look();
+    const look = (): void => {
+      this.#look();
+      this.#freeSoon();
+    };
+    this.#unwatch = options.permission.watch(look);
+    // Timers that came due while no replica ran are fired now, also those that a crash interrupted.
+    look();
   }
 
   async set(timers: readonly Timer[]): Promise<void> {
@@ -138,8 +150,9 @@ class StoreTimers implements Timers {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#unwatch();
     clearTimeout(this.#wake);
-    await this.#looking;
+    await Promise.all([this.#looking, this.#freeing]);
     await Promise.allSettled(this.#firing.values());
   }
 
@@ -147,9 +160,13 @@ class StoreTimers implements Timers {
     await this.#collection.bulk(documents.map((document): BulkOperation<TimerDocument> => ({ kind: 'put', document })));
   }
 
+  get #isResting(): boolean {
+    return this.#stopped || !this.#options.permission.isHeld;
+  }
+
   /** One timeout, for the nearest time known or the next poll, whichever comes first. */
   #arm(): void {
-    if (this.#stopped || this.#looking) return;
+    if (this.#isResting || this.#looking) return;
     const now = this.#options.now();
     const at = Math.min(this.#near.next ?? Infinity, now + this.#pollMs);
     if (this.#wake && at >= this.#wakeAt && this.#wakeAt > now) return;
@@ -160,7 +177,7 @@ class StoreTimers implements Timers {
   }
 
   #look(): void {
-    if (this.#looking || this.#stopped) return;
+    if (this.#looking || this.#isResting) return;
     this.#wake = undefined;
     // A failed read of the store concerns no single timer; the next look is the retry.
     this.#looking = this.#fireDue()
@@ -172,7 +189,7 @@ class StoreTimers implements Timers {
   }
 
   async #fireDue(): Promise<void> {
-    while (!this.#stopped) {
+    while (!this.#isResting) {
       const now = this.#options.now();
       this.#near.dropUpTo(now);
       const found = await this.#collection.find({
@@ -193,7 +210,8 @@ class StoreTimers implements Timers {
 
   /** T3: of all replicas that see a due timer, the one that writes its lease fires it. */
   async #claim(due: readonly TimerDocument[], now: number): Promise<void> {
-    const leased = due.map((timer) => ({ ...timer, readyAt: now + this.#leaseMs }));
+    const { holder } = this.#options.permission;
+    const leased = due.map((timer) => ({ ...timer, readyAt: now + this.#leaseMs, holder }));
     const outcomes = await this.#collection.bulk(
       leased.map((document) => ({ kind: 'replace', document, version: document.version })),
     );
@@ -230,11 +248,38 @@ class StoreTimers implements Timers {
     }
   }
 
+  #freeSoon(): void {
+    this.#freeing = this.#freeing
+      .then(() => this.#freeLeases())
+      .catch((error: unknown) => this.#options.onError(error, { id: '', dueAt: 0, data: null }))
+      .finally(() => this.#look());
+  }
+
+  /**
+   * T3: ends the leases of replicas that do not live, and those of this one while it may not work. The others end
+   * those of a replica that is cut off from the store.
+   */
+  async #freeLeases(): Promise<void> {
+    if (this.#stopped) return;
+    const { permission, now } = this.#options;
+    const isOver = (holder: string): boolean =>
+      holder === permission.holder ? !permission.isHeld : !permission.isAlive(holder);
+    const readyAt = now();
+    const found = await this.#collection.find({
+      where: { readyAt: { gt: readyAt, lte: readyAt + this.#leaseMs } },
+      orderBy: ['readyAt'],
+    });
+    const over = found.filter(({ holder }) => holder !== undefined && isOver(holder));
+    await this.#collection.bulk(
+      over.map((timer) => ({ kind: 'replace', document: freed(timer, { readyAt }), version: timer.version })),
+    );
+  }
+
   async #again(held: TimerDocument, timer: Timer): Promise<void> {
     const failures = held.failures + 1;
     const readyAt = this.#options.now() + Math.min(slowestRetryMs, 500 * 2 ** Math.min(failures, 10));
     try {
-      await this.#collection.replace({ ...held, failures, readyAt }, held.version);
+      await this.#collection.replace(freed(held, { failures, readyAt }), held.version);
       this.#near.push(readyAt);
       this.#arm();
     } catch (error) {
@@ -242,4 +287,10 @@ class StoreTimers implements Timers {
       this.#options.onError(error, timer);
     }
   }
+}
+
+/** The timer without its lease. */
+function freed(held: TimerDocument, change: Partial<TimerDocument>): TimerDocument {
+  const { holder: _, ...timer } = held;
+  return { ...timer, ...change };
 }

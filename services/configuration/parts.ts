@@ -111,6 +111,7 @@ export async function openConfigurationParts(service: ServiceContext, settings: 
   timers = await createTimers({
     store: service.store,
     collection: 'configuration_timers',
+    permission: service.bus.permission,
     now: queues.now,
     fire: (timer) => (contexts.owns(timer) ? contexts.fire(timer) : fire(context, timer)),
     onError: (error, timer) => service.log.error({ err: error, timer: timer.id }, 'timer failed; retrying'),

@@ -57,6 +57,7 @@ export const configurationService = defineService({
     outbox.keepSending();
     const stopCounts = serveHostCounts(service, collections);
     const searching = sweepEvery(findSilentEveryMs, {
+      permission: service.bus.permission,
       sweep: () => findSilent(context),
       onError: (error) => service.log.warn({ err: error }, 'silent hosts not searched; searching again in 1 s'),
     });

@@ -187,12 +187,13 @@ function setLater<T>(): [get: () => T, set: (value: T) => void] {
 }
 
 const openTimers = (
-  { store, now, log }: ServiceContext,
+  { bus, store, now, log }: ServiceContext,
   { driver, servers }: { driver: NodeDriver; servers: Servers },
 ): Promise<Timers> =>
   createTimers({
     store,
     collection: 'provisioning_timers',
+    permission: bus.permission,
     now: () => now().getTime(),
     fire: async (stored) => {
       const timer = provisioningTimers.read(stored);

@@ -135,7 +135,7 @@ describe('every message delivered twice', () => {
   it('leads to the same result', async () => {
     await harness.service.stop();
     const bus: Bus = {
-      ...bound(context.bus),
+      ...context.bus,
       send: ({ queue, messages }) => context.bus.send({ queue, messages: messages.flatMap((m) => [m, m]) }),
     };
     const twice = await openHarness({ context: { ...context, bus, dispose: async () => {} } });
@@ -167,27 +167,6 @@ describe('every message delivered twice', () => {
     await twice.service.stop();
     harness = await openHarness({ context });
   });
-
-  const bound = (bus: Bus): Bus =>
-    new Proxy(bus, {
-      get: (target, name) => {
-        const value: unknown = Reflect.get(target, name);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-      ownKeys: () => [
-        'request',
-        'reply',
-        'consume',
-        'publish',
-        'subscribe',
-        'queues',
-        'deadLetters',
-        'check',
-        'close',
-        'send',
-      ],
-      getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
-    });
 });
 
 describe('a hidden parameter', () => {

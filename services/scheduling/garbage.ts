@@ -54,7 +54,7 @@ export interface Garbage {
 }
 
 export function createGarbage(parameters: {
-  context: Pick<ServiceContext, 'store' | 'log' | 'now'>;
+  context: Pick<ServiceContext, 'bus' | 'store' | 'log' | 'now'>;
   collections: SchedulingCollections;
   graceMs: number;
 }): Garbage {
@@ -105,6 +105,7 @@ export function createGarbage(parameters: {
   };
 
   const sweeps = sweepEvery(Math.min(60_000, Math.max(100, graceMs)), {
+    permission: context.bus.permission,
     sweep,
     onError: (error) => context.log.warn({ err: error }, 'unused contents not removed; retrying in a minute'),
   });

@@ -295,7 +295,8 @@ async function openOwnProvider(
   };
 }
 
-const retrying = ({ log, now }: ServiceContext) => ({
+const retrying = ({ bus, log, now }: ServiceContext) => ({
+  permission: bus.permission,
   now: (): number => now().getTime(),
   onError(error: unknown, timer: { id: string }): void {
     log.warn({ err: error, timer: timer.id }, 'timer failed; retrying');

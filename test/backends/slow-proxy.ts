@@ -10,12 +10,17 @@ export interface SlowProxy {
   readonly withheld: number;
   /** Ends every connection. Later ones are served. */
   cut(): void;
+  /** Lets nothing through in either direction, and says nothing, like a network that swallows packets. */
+  swallow(): void;
+  /** Lets through what was swallowed, as the repeated packets do, also the ends of connections. */
+  heal(): void;
   close(): Promise<void>;
 }
 
 export async function startSlowProxy(target: { host: string; port: number }): Promise<SlowProxy> {
   const sockets = new Set<Socket>();
   const proxy = { lateMs: 0, withheld: 0 };
+  let healed: PromiseWithResolvers<void> | undefined;
   const server = createServer((client) => {
     const upstream = connect(target.port, target.host);
     for (const [socket, other] of [
@@ -23,13 +28,15 @@ export async function startSlowProxy(target: { host: string; port: number }): Pr
       [upstream, client],
     ] as const) {
       sockets.add(socket);
-      socket.on('error', () => other.destroy());
+      if (healed) socket.pause();
+      const end = (): void => void (healed?.promise ?? Promise.resolve()).then(() => other.destroy());
+      socket.on('error', end);
       socket.on('close', () => {
         sockets.delete(socket);
-        other.destroy();
+        end();
       });
     }
-    client.pipe(upstream);
+    client.on('data', (chunk: Buffer) => void upstream.write(chunk));
     // Each answer has its own delay, and answers stay in order.
     let last = Promise.resolve();
     upstream.on('data', (chunk: Buffer) => {
@@ -43,12 +50,23 @@ export async function startSlowProxy(target: { host: string; port: number }): Pr
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const heal = (): void => {
+    healed?.resolve();
+    healed = undefined;
+    for (const socket of sockets) socket.resume();
+  };
   return Object.assign(proxy, {
     port: (server.address() as AddressInfo).port,
     cut() {
       for (const socket of sockets) socket.destroy();
     },
+    swallow() {
+      healed ??= Promise.withResolvers();
+      for (const socket of sockets) socket.pause();
+    },
+    heal,
     async close() {
+      heal();
       for (const socket of sockets) socket.destroy();
       server.close();
       await once(server, 'close');

@@ -84,6 +84,7 @@ export function countedBus(bus: Bus, counts: Counts, onEvent?: (event: Envelope)
     reply: (parameters) => bus.reply(parameters),
     subscribe: (...given) => bus.subscribe(...given),
     hold: (...given) => bus.hold(...given),
+    permission: bus.permission,
     queues: bus.queues,
     deadLetters: bus.deadLetters,
     check: () => bus.check(),

@@ -52,6 +52,7 @@ const provider = new Provider<NoteDocument>({
 timers = await createTimers({
   store,
   collection: 'notes_timers',
+  permission: bus.permission,
   now: Date.now,
   onError: (error) => log.error({ err: error }, 'timer failed; retrying'),
   fire: ({ id }) => provider.wake(id),

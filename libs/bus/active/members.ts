@@ -11,6 +11,7 @@
  * M3 Silence counts only while the watcher itself works. After a pause of this process, the store or the broker, it
  *    starts to count the silence of all others again. A store that is merely as slow as before is no pause.
  */
+import type { WorkPermission } from '@anneal/store/permission.ts';
 import type { Collection, Store } from '@anneal/store/port.ts';
 import { RenewalPace } from './pace.ts';
 import { Presence, waitFor, type MemberDocument } from './presence.ts';
@@ -33,8 +34,10 @@ export interface MembersOptions {
   readonly store: Store;
   /** The name of this process among the others. */
   readonly id: string;
-  /** Whether this process reaches the broker. */
+  /** Whether this process has a connection to the broker. */
   readonly isConnected: () => boolean;
+  /** Makes a round trip to the broker. Rejects when there is no answer. */
+  readonly reachBroker: () => Promise<void>;
   /** True when the broker is certain that no process of this name is connected. */
   readonly isGone: (id: string) => Promise<boolean>;
   readonly log: BusLog;
@@ -53,18 +56,20 @@ export class BusMembers {
   readonly #probing = new Map<string, Promise<void>>();
   readonly #pace = new RenewalPace();
   readonly #timer: NodeJS.Timeout;
-  #onChange: () => void = () => undefined;
+  /** Listeners of the ownership of queues, and of other work. */
+  readonly #watchers = { change: new Set<() => void>(), permission: new Set<() => void>() };
   #looking: Promise<void> = Promise.resolve();
   #looks = 0;
   #lookedAt = performance.now();
   #closed = false;
 
   private constructor(documents: Collection<MemberDocument>, options: MembersOptions) {
-    const { id, store, isConnected, isGone, log } = options;
+    const { id, store, isConnected, reachBroker, isGone, log } = options;
     this.id = id;
     this.store = store;
     this.#documents = documents;
-    this.#presence = new Presence({ id, documents, isConnected, log });
+    this.#presence = new Presence({ id, documents, reachBroker, log });
+    this.#presence.listen(() => this.#changed({ forWork: true }));
     this.#isConnected = isConnected;
     this.#isGone = isGone;
     this.#log = log;
@@ -76,6 +81,7 @@ export class BusMembers {
     const documents = await options.store.collection<MemberDocument>({ name: 'bus_members', indexes: [] });
     const members = new BusMembers(documents, options);
     try {
+      await members.#presence.begin();
       await members.look();
       // Processes that were killed before this one started again.
       await Promise.all([...members.#others.keys()].map((id) => members.#probe(id)));
@@ -86,14 +92,31 @@ export class BusMembers {
     return members;
   }
 
-  /** `onLost`: this process no longer owns any queue. `onChange`: other processes came or went, or it may own again. */
-  listen({ onLost, onChange }: { readonly onLost: () => void; readonly onChange: () => void }): void {
-    this.#onChange = onChange;
-    this.#presence.listen({ onLost, onFound: onChange });
+  /** The permission of this process to take work (`presence.ts` P2). */
+  get permission(): WorkPermission {
+    const isHeld = (): boolean => this.#presence.mayWork;
+    return {
+      get isHeld() {
+        return isHeld();
+      },
+      holder: this.id,
+      isAlive: (id) => id === this.id || this.#others.has(id),
+      watch: (listener) => watching(this.#watchers.permission, listener),
+    };
   }
 
-  get lost(): boolean {
-    return this.#presence.lost;
+  /** Calls the listener when processes come or go, want other queues, or this one may work or not. */
+  listen(listener: () => void): void {
+    this.#watchers.change.add(listener);
+  }
+
+  get mayWork(): boolean {
+    return this.#presence.mayWork;
+  }
+
+  /** @throws AnnealError Unavailable with the reason while this process may not work */
+  check(): void {
+    this.#presence.check();
   }
 
   /** All processes that are alive, this one included, with the queues that each wants. */
@@ -201,7 +224,7 @@ export class BusMembers {
       this.#others.set(id, { document, since: now, wants: new Set(document.wants) });
     }
     for (const id of gone) this.#others.delete(id);
-    if (changed || gone.size > 0) this.#onChange();
+    if (changed || gone.size > 0) this.#changed({ forWork: gone.size > 0 });
   }
 
   #probe(id: string): Promise<void> {
@@ -224,10 +247,20 @@ export class BusMembers {
     }
     this.#log.info({ member: id }, 'process left the bus; other processes take over its queues');
     this.#others.delete(id);
-    this.#onChange();
+    this.#changed({ forWork: true });
+  }
+
+  #changed({ forWork }: { forWork: boolean }): void {
+    for (const listener of this.#watchers.change) listener();
+    if (forWork) for (const listener of this.#watchers.permission) listener();
   }
 
   #failed(error: unknown): void {
     this.#log.debug({ err: error }, 'processes on the bus not read; retrying');
   }
+}
+
+function watching(listeners: Set<() => void>, listener: () => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
 }

@@ -40,6 +40,7 @@ describe('owners of queues, each in its own process', () => {
       store,
       id,
       isConnected: () => link.connected,
+      reachBroker: () => (link.connected ? Promise.resolve() : Promise.reject(new Error('no broker'))),
       isGone: (other) => Promise.resolve(gone.has(other)),
       log: silent,
     });
@@ -66,7 +67,7 @@ describe('owners of queues, each in its own process', () => {
       await close();
       await store.close();
     });
-    return { owned, counts, state, link, close };
+    return { owned, counts, state, link, members, close };
   };
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += stepMs) {
@@ -117,8 +118,20 @@ describe('owners of queues, each in its own process', () => {
     await until(() => expect([[...one.owned].sort(), [...two.owned].sort()]).toEqual(before));
   });
 
-  it.each([2_000, 3_000, 6_000])(
-    'P2: with a store that answers %i ms late, live processes keep their queues and a dead one is still replaced',
+  it('P2: a process that is cut off gives its queues back before another takes them, and says why', async () => {
+    const [one, two] = [await start('one'), await start('two')];
+    await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
+    one.state.lateMs = 60_000;
+    await pass(5_500);
+    expect([one.owned.size, two.owned.size]).toEqual([0, 2]);
+    expect(one.members.permission.isHeld).toBe(false);
+    expect(() => one.members.check()).toThrow(/takes no work.* for [56] s: the database does not answer/);
+    await until(() => expect(two.owned.size).toBe(4));
+    expect(two.members.permission.isAlive('one')).toBe(false);
+  });
+
+  it.each([1_000, 2_000, 3_000])(
+    'P3: with a store that answers %i ms late, live processes keep their queues and a dead one is still replaced',
     async (lateMs) => {
       const [one, two] = [await start('one'), await start('two')];
       await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
@@ -132,7 +145,17 @@ describe('owners of queues, each in its own process', () => {
     },
   );
 
-  it('P2: when only one process has a slow store, it is replaced at most once and then keeps its share', async () => {
+  it('P3: a store that suddenly takes six seconds makes the processes rest once, and no queue moves', async () => {
+    const [one, two] = [await start('one'), await start('two')];
+    await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
+    const [before, yields] = [[[...one.owned].sort(), [...two.owned].sort()], one.counts.yields];
+    for (const each of [one, two]) each.state.lateMs = 6_000;
+    await pass(180_000);
+    expect([[...one.owned].sort(), [...two.owned].sort()]).toEqual(before);
+    expect(one.counts.yields - yields).toBeLessThanOrEqual(2);
+  });
+
+  it('P3: when only one process has a slow store, it is replaced at most once and then keeps its share', async () => {
     const [one, two] = [await start('one'), await start('two')];
     await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
     one.state.lateMs = 5_000;
@@ -157,7 +180,7 @@ describe('owners of queues, each in its own process', () => {
     expect([one.owned.size, one.counts.yields]).toEqual([4, before]);
   });
 
-  it('P3: a process that reaches the store but not the broker is replaced', async () => {
+  it('P2: a process that reaches the store but not the broker is replaced', async () => {
     const [one, two] = [await start('one'), await start('two')];
     await until(() => expect([one.owned.size, two.owned.size]).toEqual([2, 2]));
     one.link.connected = false;

@@ -8,10 +8,9 @@
  * O2 An owner with more than its share yields a queue: it takes no new message, finishes those in progress or gives
  *    them back within a second, and then frees the record. The next owner looks ten times a second until every queue
  *    has its owner.
- * O3 An owner that finds another name in the record stops at once. So does an owner that could not renew its document
- *    for twice the time that others wait (`presence.ts` P2). A slow owner that was not replaced continues. For a moment
- *    two processes may take from one queue. That does no harm, because handlers tolerate duplicates and a fence
- *    protects what must not be written twice.
+ * O3 An owner that finds another name in the record stops at once. So does an owner that may not work (`presence.ts` P2),
+ *    before others replace it. A slow owner continues. For a moment two processes may take from one queue. That does no
+ *    harm, because handlers tolerate duplicates and a fence protects what must not be written twice.
  * O4 A record may name this process without its knowledge, because an answer was lost or the process had stopped. The
  *    process takes the queue up again if it wants it, and frees the record if not.
  *
@@ -86,7 +85,10 @@ export class Owners implements Ownership {
     this.#records = records;
     this.#members = members;
     this.#log = log;
-    members.listen({ onLost: () => this.#loseAll(), onChange: () => this.#kick() });
+    members.listen(() => {
+      if (members.mayWork) this.#kick();
+      else this.#loseAll();
+    });
   }
 
   static async open({ members, log }: { members: BusMembers; log: BusLog }): Promise<Owners> {
@@ -140,7 +142,7 @@ export class Owners implements Ownership {
 
   /** True when every process has its share. */
   async #look(): Promise<boolean> {
-    if (this.#members.lost) return true;
+    if (!this.#members.mayWork) return true;
     const { id } = this.#members;
     const queues = [...new Set([...this.#contenders.keys(), ...this.#pendingReleases])];
     const records = new Map((await this.#records.getMany(queues)).map((record) => [record.id, record]));
@@ -178,7 +180,7 @@ export class Owners implements Ownership {
     if (owner === '') return;
     this.#held.set(queue, claimed.version);
     const contender = this.#contenders.get(queue);
-    if (!contender || this.#members.lost || this.#closed) await this.#free(queue);
+    if (!contender || !this.#members.mayWork || this.#closed) await this.#free(queue);
     else contender.gain();
   }
 

@@ -1,19 +1,26 @@
 /**
  * The document that shows the other processes that this one is alive.
  *
- * P1 The process renews the document every second, in one round trip, or as soon as the last renewal is answered. The
- *    next renewal restores a document that the others removed.
- * P2 A slow process keeps its queues: the others wait as long as its own document asks (`waitFor`). It declares itself
- *    `lost` only after twice that time without a renewal, and then owns nothing. An owner that was replaced sooner sees
- *    that in the records of its queues (`owners.ts`).
- * P3 Nothing is written while the broker cannot be reached, because a process that cannot take from a queue must not
- *    keep it from others.
+ * P1 The process renews the document every second, in one round trip to the broker and one to the store, or as soon as
+ *    the last renewal is answered. The next renewal restores a document that the others removed.
+ * P2 A renewal proves that the process reaches both. Without one for `restAfter`, the process may not work: it takes
+ *    nothing and gives back what it has, before the others stop waiting for it (`waitFor`). Its next renewal lets it work
+ *    again. So one that is cut off from the store does not keep the messages that it still gets from the broker, and one
+ *    that is cut off from the broker does not keep what it still finds in the store.
+ * P3 Slow is not dead: both times grow with the time that a renewal takes. Of the first, only time in which this process
+ *    itself ran counts, because one that the system has stopped for a while has missed no answer. The others do not know
+ *    that, so after `waitFor` they may have replaced it.
  */
+import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import { RenewalPace } from './pace.ts';
 import type { BusLog } from '../bus-log.ts';
 
 const beatMs = 1_000;
+/** Where broker and store answer at once, so that a service lacks the share of a replica for five seconds at most. */
+const restMs = 4_500;
+/** Between two ticks, the process did not run for longer than this. */
+const longestTickMs = 1_000;
 /** A process whose store answers at once is not replaced before this time. */
 const deadMs = 6_000;
 /** A renewal may miss a few beats of a slow store. */
@@ -30,12 +37,15 @@ export interface MemberDocument {
   readonly consumers: readonly { readonly queue: string; readonly count: number }[];
   /** Queues of which this process wants to be the single active consumer. */
   readonly wants: readonly string[];
-  /** How long the store takes to answer a renewal. Absent in documents of older releases. */
+  /** How long broker and store take to answer a renewal. Absent in documents of older releases. */
   readonly latencyMs?: number;
 }
 
-/** How long the others wait for a renewal before they replace a process whose store takes `latencyMs` to answer. */
+/** How long the others wait for a renewal before they replace a process whose renewals take `latencyMs`. */
 export const waitFor = (latencyMs: number): number => deadMs + missedAnswers * latencyMs;
+
+/** How long a process works without a renewal; less than the others wait. */
+const restAfter = (latencyMs: number): number => restMs + missedAnswers * latencyMs;
 
 /** Renews the document of this process (P1 to P3). */
 export class Presence {
@@ -43,45 +53,69 @@ export class Presence {
   readonly wants = new Set<string>();
   readonly #id: string;
   readonly #documents: Collection<MemberDocument>;
-  readonly #isConnected: () => boolean;
+  readonly #reachBroker: () => Promise<void>;
   readonly #log: BusLog;
   readonly #pace = new RenewalPace();
-  #onLost: () => void = () => undefined;
-  #onFound: () => void = () => undefined;
-  /** When the last renewal that succeeded began. */
-  #writtenAt = -Infinity;
+  #onChange: () => void = () => undefined;
+  /** When the last renewal that succeeded began, and how long this process has run since. */
+  #provedAt = -Infinity;
+  #unprovedMs = 0;
+  #tickedAt = performance.now();
+  #begunAt = -Infinity;
+  /** Why the latest renewal failed. */
+  #trouble: unknown;
   #writing: Promise<void> | undefined;
   #next: Promise<void> | undefined;
-  #lost = true;
+  #mayWork = false;
   #slow = false;
   #closed = false;
 
   constructor(parameters: {
     id: string;
     documents: Collection<MemberDocument>;
-    isConnected: () => boolean;
+    /** Makes a round trip to the broker. */
+    reachBroker: () => Promise<void>;
     log: BusLog;
   }) {
     this.#id = parameters.id;
     this.#documents = parameters.documents;
-    this.#isConnected = parameters.isConnected;
+    this.#reachBroker = parameters.reachBroker;
     this.#log = parameters.log;
   }
 
-  listen(listeners: { onLost: () => void; onFound: () => void }): void {
-    this.#onLost = listeners.onLost;
-    this.#onFound = listeners.onFound;
+  /** Calls the listener when `mayWork` changes. */
+  listen(onChange: () => void): void {
+    this.#onChange = onChange;
   }
 
-  get lost(): boolean {
-    return this.#lost;
+  /** P2 */
+  get mayWork(): boolean {
+    return this.#mayWork;
+  }
+
+  /** @throws AnnealError Unavailable with the reason while this process may not work */
+  check(): void {
+    if (this.#mayWork) return;
+    const { message } = toFailure(this.#trouble ?? new Error('no answer yet'));
+    throw new AnnealError(
+      'Unavailable',
+      `This process takes no work, because it could not renew its membership for ${seconds(performance.now() - this.#provedAt)}: ${message}`,
+    );
+  }
+
+  /** Resolves after the first renewal. @throws what broker or store throw, after which it is repeated */
+  begin(): Promise<void> {
+    return this.#write();
   }
 
   /** To be called about every half second. */
   tick(): void {
-    const silentMs = performance.now() - this.#writtenAt;
-    if (!this.#lost && silentMs > 2 * waitFor(this.#pace.ms)) this.#lose(silentMs);
-    if (silentMs >= beatMs) void this.#renew();
+    const now = performance.now();
+    this.#unprovedMs += Math.min(now - this.#tickedAt, longestTickMs);
+    this.#tickedAt = now;
+    const isSilent = this.#unprovedMs > restAfter(this.#pace.ms) || now - this.#provedAt > waitFor(this.#pace.ms);
+    if (this.#mayWork && isSilent) this.#rest();
+    if (now - this.#begunAt >= beatMs) void this.#renew();
   }
 
   /** Announces what changed. Never rejects: a later tick repeats what failed. */
@@ -101,10 +135,11 @@ export class Presence {
 
   /** One write for all changes that happen meanwhile. */
   #renew(): Promise<void> {
-    if (this.#closed || !this.#isConnected()) return Promise.resolve();
+    if (this.#closed) return Promise.resolve();
     if (!this.#writing) {
       this.#writing = this.#write()
         .catch((error: unknown) => {
+          this.#trouble = error;
           this.#log.debug({ err: error }, 'membership not renewed; retrying');
         })
         .finally(() => {
@@ -122,6 +157,12 @@ export class Presence {
   async #write(): Promise<void> {
     await new Promise((resolve) => void setImmediate(resolve));
     const from = performance.now();
+    this.#begunAt = from;
+    const unprovedMs = this.#unprovedMs;
+    // Nothing is written while the broker is away: a process that takes from no queue must not keep one from others.
+    this.#trouble = new Error('the broker does not answer');
+    await this.#reachBroker();
+    this.#trouble = new Error('the database does not answer');
     const document = {
       id: this.#id,
       consumers: [...this.consumers].map(([queue, count]) => ({ queue, count })),
@@ -131,10 +172,12 @@ export class Presence {
     await this.#documents.bulk([{ kind: 'put', document }]);
     this.#pace.took(performance.now() - from);
     this.#reportPace();
-    this.#writtenAt = from;
-    if (!this.#lost) return;
-    this.#lost = false;
-    this.#onFound();
+    this.#provedAt = from;
+    this.#unprovedMs -= unprovedMs;
+    if (this.#mayWork || this.#closed) return;
+    this.#mayWork = true;
+    this.#log.info({}, 'membership renewed; this process takes work');
+    this.#onChange();
   }
 
   #reportPace(): void {
@@ -142,19 +185,22 @@ export class Presence {
     if (slow === this.#slow) return;
     this.#slow = slow;
     const facts = { latencyMs: Math.round(this.#pace.ms) };
-    if (slow) this.#log.warn(facts, 'store is slow; processes on the bus wait longer before they replace each other');
-    else this.#log.info(facts, 'store is fast again; processes on the bus wait the normal time');
+    if (slow)
+      this.#log.warn(facts, 'broker or store is slow; processes on the bus wait longer before they replace each other');
+    else this.#log.info(facts, 'broker and store are fast again; processes on the bus wait the normal time');
   }
 
-  #lose(silentMs: number): void {
-    this.#lost = true;
+  #rest(): void {
+    this.#mayWork = false;
     this.#log.warn(
-      { silentMs: Math.round(silentMs) },
-      'membership expired; releasing all queues, because other processes may have replaced this one',
+      { silentMs: Math.round(performance.now() - this.#provedAt), reason: toFailure(this.#trouble).message },
+      'membership not renewed; giving back the work in progress and taking no more until it is',
     );
-    this.#onLost();
+    this.#onChange();
   }
 }
+
+const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
 
 /** Waits for background work, at most `ms` milliseconds. */
 export async function atMost(ms: number, work: Promise<void>): Promise<void> {

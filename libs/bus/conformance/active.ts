@@ -14,6 +14,9 @@ import { answer, routeMessages } from '../consume/route.ts';
 import type { BusHarness, OpenedBus } from './harness.ts';
 
 const takeOverMs = 10_000;
+/** A process that is cut off keeps its messages for five seconds, on a machine that is not busy. */
+const restedMs = 15_000;
+const patientMs = 30_000;
 /** Far below the time after which a broker redelivers the messages of a silent consumer. */
 const questionMs = 4_000;
 const numbers = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, n) => from + n);
@@ -35,7 +38,7 @@ interface Process {
 export function activeConformance(name: string, harness: BusHarness): void {
   describe(`the one active consumer on ${name}`, () => {
     let place: Awaited<ReturnType<BusHarness['fresh']>>;
-    let opened: Bus[];
+    let opened: OpenedBus[];
     let holders: ChildProcess[];
     beforeEach(async () => {
       place = await harness.fresh();
@@ -44,13 +47,14 @@ export function activeConformance(name: string, harness: BusHarness): void {
     });
     afterEach(async () => {
       for (const holder of holders) holder.kill('SIGKILL');
-      await Promise.all(opened.map((bus) => bus.close()));
+      for (const { store } of opened) store.cutOff = false;
+      await Promise.all(opened.map(({ bus }) => bus.close()));
       await place.dispose();
     });
 
     const openWith = async (storeUrl = place.storeUrl): Promise<OpenedBus> => {
       const made = await harness.open({ url: place.url, storeUrl });
-      opened.push(made.bus);
+      opened.push(made);
       return made;
     };
     const open = async (storeUrl?: string): Promise<Bus> => (await openWith(storeUrl)).bus;
@@ -75,6 +79,14 @@ export function activeConformance(name: string, harness: BusHarness): void {
     const answering = (bus: Bus) =>
       routeMessages([
         answer({ bus, mint: mintTestMessage }, sum, ({ data }) => Promise.resolve({ sum: data.a + data.b })),
+      ]);
+    /** Answers when the store of its process does, as most handlers do. */
+    const waitingForStore = ({ bus, store }: Process) =>
+      routeMessages([
+        answer({ bus, mint: mintTestMessage }, sum, async ({ data }) => {
+          await vi.waitUntil(() => !store.cutOff);
+          return { sum: data.a + data.b };
+        }),
       ]);
     const spread = (processes: readonly Process[], sizes: readonly number[]): Promise<void> =>
       vi.waitFor(() => {
@@ -218,7 +230,38 @@ export function activeConformance(name: string, harness: BusHarness): void {
       });
     });
 
-    it.each([3_000, 6_000])(
+    it('gives back what it shares and owns when it is cut off from the store, and works again afterwards', async () => {
+      const asker = await open();
+      const [one, two] = [await start(answering), await start(answering)];
+      await spread([one, two], [4, 4]);
+      const shared = 'test.shared';
+      for (const each of [one, two]) await each.bus.consume(shared, waitingForStore(each), { concurrency: 64 });
+      const ask = async (n: number): Promise<void> => {
+        const message = mintTestMessage(sum, { data: { a: n, b: 1 } });
+        expect(await asker.request({ queue: shared, call: sum, message, timeoutMs: patientMs })).toEqual({
+          sum: n + 1,
+        });
+      };
+      await Promise.all(numbers(0, 20).map(ask));
+      one.store.cutOff = true;
+      const cutAt = performance.now();
+      // Some of them reach the process that is cut off, which gives them back.
+      await Promise.all(numbers(20, 60).map(ask));
+      expect(performance.now() - cutAt).toBeLessThan(restedMs);
+      await vi.waitFor(() => expect(one.bus.permission.isHeld).toBe(false));
+      await expect(one.bus.check()).rejects.toThrow(/takes no work.*the database does not answer/);
+      await spread([two], [8]);
+      const from = performance.now();
+      for (const n of numbers(60, 100)) await ask(n);
+      expect(performance.now() - from).toBeLessThan(questionMs);
+      one.store.cutOff = false;
+      await vi.waitFor(() => expect(one.bus.permission.isHeld).toBe(true));
+      await spread([one, two], [4, 4]);
+      await vi.waitFor(async () => expect(await asker.queues.measure(shared)).toMatchObject({ consumers: 2 }));
+      await one.bus.check();
+    });
+
+    it.each([1_000, 3_000])(
       'only slows down with a store that answers %i ms late: work continues and no queue moves',
       async (lateMs) => {
         const seen: string[] = [];

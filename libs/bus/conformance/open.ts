@@ -26,7 +26,7 @@ export const opener =
       await store.close();
       throw error;
     });
-    const bus = createBus({ broker, store, registry: testRegistry, log: silent, now: about.now });
+    const bus = createBus({ ...about, broker, store, registry: testRegistry });
     return {
       bus: {
         ...bus,

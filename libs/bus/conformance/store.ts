@@ -6,12 +6,17 @@ export interface StoreTrouble {
   away: boolean;
   /** The delay of every answer. The operation itself is done at once. */
   lateMs: number;
+  /** Operations neither begin nor fail until it is false again, as over a network that swallows packets. */
+  cutOff: boolean;
 }
 
-/** A store that fails or answers late while a test wants it. */
+const lookMs = 20;
+
+/** A store that fails, answers late or cannot be reached while a test wants it. */
 export function mayMisbehave(store: Store): { store: Store; trouble: StoreTrouble } {
-  const trouble: StoreTrouble = { away: false, lateMs: 0 };
+  const trouble: StoreTrouble = { away: false, lateMs: 0, cutOff: false };
   const call = async (run: () => unknown): Promise<unknown> => {
+    while (trouble.cutOff) await new Promise((resolve) => void setTimeout(resolve, lookMs));
     if (trouble.away) throw new Error('the store is away');
     const answer: unknown = await run();
     const { lateMs } = trouble;

@@ -1,27 +1,42 @@
 /** The consumers of one process: those that share a queue with other replicas, and those that take it alone in turn. */
+import type { WorkPermission } from '@anneal/store/permission.ts';
 import { Owners, soleOwner, type Ownership } from '../active/owners.ts';
+import { whilePermitted } from '../active/permitted.ts';
 import { Turn, type TurnConsumer } from '../active/turn.ts';
 import type { Broker } from '../broker.ts';
 import type { BusLog } from '../bus-log.ts';
 import type { Consumer } from '../port.ts';
 
+type RestOptions = Parameters<TurnConsumer['rest']>[0];
+
 /** Starts and stops the consumers of a bus. Ownership of queues is opened by the first consumer that needs it. */
 export class BusConsumers {
   readonly #broker: Pick<Broker, 'members'>;
+  readonly #permission: WorkPermission;
   readonly #log: BusLog;
   readonly #running = new Set<Consumer>();
   readonly #turns = new Map<string, Turn>();
   #ownership: Promise<Ownership> | undefined;
 
-  constructor(parameters: { broker: Pick<Broker, 'members'>; log: BusLog }) {
+  constructor(parameters: { broker: Pick<Broker, 'members'>; permission: WorkPermission; log: BusLog }) {
     this.#broker = parameters.broker;
+    this.#permission = parameters.permission;
     this.#log = parameters.log;
   }
 
-  /** Takes messages beside the other consumers of the queue. */
-  async share(consumer: TurnConsumer): Promise<Consumer> {
+  /** Hears events as they happen, whatever this process may do: those that it misses never come again. */
+  async listen(consumer: TurnConsumer): Promise<Consumer> {
     await consumer.begin();
     return this.#stoppable((stopOptions = {}) => consumer.rest(stopOptions));
+  }
+
+  /** Takes messages beside the other consumers of `queue`, while this process may work. */
+  async share(queue: string, consumer: TurnConsumer): Promise<Consumer> {
+    const turn = new Turn({ queue, ownership: whilePermitted(this.#permission), log: this.#log });
+    // Without `onActive`: others are active as well.
+    const taker = { begin: () => consumer.begin(), rest: (options: RestOptions) => consumer.rest(options) };
+    await turn.add(taker);
+    return this.#stoppable((stopOptions = {}) => turn.remove(taker, stopOptions));
   }
 
   /** Takes messages while this process owns `queue`. Resolves when the other processes can see the wish. */

@@ -19,7 +19,7 @@ let sendRaw: (queue: string, message: object) => Promise<void>;
 beforeEach(async () => {
   const store = await openStore({ url: 'sqlite::memory:' });
   const broker = await openEmbeddedBroker({ ...about, url: 'sqlite::memory:' });
-  bus = createBus({ broker, store, registry, log: silent, now: () => new Date() });
+  bus = createBus({ ...about, broker, store, registry });
   sendRaw = (queue, message) =>
     broker.send({ queue, packets: [{ type: '', bytes: Buffer.from(JSON.stringify(message)) }] });
   close = async () => {

@@ -27,6 +27,7 @@ import {
 import type { BusLog } from '../bus-log.ts';
 import { matcherOf } from '../pattern.ts';
 import { nameProcess } from '../connect/process-name.ts';
+import { answerWithin } from '../connect/within.ts';
 import { bringForward } from '../topology.ts';
 import { consumeAdvisories } from './consume/advisories.ts';
 import { Consumption } from './consume/consumer.ts';
@@ -45,6 +46,7 @@ import { ackWaitMs, Topology, natsTopologySteps } from './topology.ts';
 const tickMs = 1_000;
 const checkMs = 3_000;
 const aliveMs = 1_000;
+const reachMs = 10_000;
 const structured = { [contentTypeHeader]: contentType };
 const inboxRoot = '_INBOX.anneal.replies.';
 
@@ -120,6 +122,7 @@ export class NatsBroker implements Broker {
         store: options.presence,
         id,
         isConnected: () => connection.connected,
+        reachBroker: () => reach(connection),
         isGone: (other) => isGone(connection, other),
         log: options.log,
       });
@@ -249,16 +252,10 @@ export class NatsBroker implements Broker {
     const { trouble } = this.#connection;
     if (trouble !== undefined) throw new AnnealError('Unavailable', `${trouble}.`);
     // A write, because a server whose disk is full, or that has no leader, still answers reads.
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(unavailable('JetStream', 'no answer to a write')), checkMs);
+    const subject = this.#connection.names.check(this.#connection.id);
+    await answerWithin(this.#publisher.publish({ subject, bytes: '' }), checkMs).catch((error: unknown) => {
+      throw unavailable('JetStream did not confirm a write', error);
     });
-    try {
-      const subject = this.#connection.names.check(this.#connection.id);
-      await Promise.race([this.#publisher.publish({ subject, bytes: '' }), late]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   async close(): Promise<void> {
@@ -313,6 +310,11 @@ export class NatsBroker implements Broker {
   #refuseClosed(): void {
     if (this.#connection.closed) throw new AnnealError('Unavailable', 'The bus is closed.');
   }
+}
+
+async function reach({ nc, trouble }: JetStreamConnection): Promise<void> {
+  if (trouble !== undefined) throw new AnnealError('Unavailable', `${trouble}.`);
+  await answerWithin(nc.rtt(), reachMs);
 }
 
 /** A server that has no subscriber for the name answers so at once. */

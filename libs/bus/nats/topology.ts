@@ -17,8 +17,8 @@ import { isGroupQueue, type Address } from './names.ts';
 /** Steps from one version of this topology to the next; `../topology.ts` runs them before anything is declared. */
 export const natsTopologySteps: readonly ((connection: JetStreamConnection) => Promise<void>)[] = [];
 
-/** A message in hand for longer without a heartbeat is offered to another consumer. */
-export const ackWaitMs = 10_000;
+/** A message in hand for longer without a sign of life (`consume/consumer.ts` C3) is offered to another consumer. */
+export const ackWaitMs = 6_000;
 /** Far above the limit of any consumer of ours: only foreign programs ever reach it, and then an advisory is sent. */
 const mostDeliveries = 10_000;
 const mostInHand = 50_000;

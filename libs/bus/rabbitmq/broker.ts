@@ -56,6 +56,7 @@ interface Parts {
 }
 
 const checkMs = 5000;
+const reachMs = 10_000;
 const notesKeptMs = 14 * 24 * 3600_000;
 
 /** The broker on RabbitMQ. */
@@ -170,6 +171,8 @@ export class RabbitmqBroker implements Broker {
       resend: ({ queue, subject, content }) => broker.#resend({ queue, subject, content }),
     });
     const asker = new QuestionChannel(consuming);
+    // Not behind the other questions, each of which may take its time.
+    const prover = new QuestionChannel(consuming);
     // The inbox is removed with its connection, so the broker knows which processes are still connected.
     const isGone = (id: string): Promise<boolean> =>
       asker
@@ -182,6 +185,7 @@ export class RabbitmqBroker implements Broker {
       store: presence,
       id: inbox.name,
       isConnected: () => consuming.model !== undefined,
+      reachBroker: async () => void (await prover.ask((channel) => channel.checkQueue(inbox.name), reachMs)),
       isGone,
       log,
     });

@@ -5,6 +5,7 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Channel } from 'amqplib';
 import { BrokerAway } from '../broker.ts';
+import { answerWithin } from '../connect/within.ts';
 import { connectionReason, type RabbitConnection } from './connection.ts';
 import { closeAmqp } from './close.ts';
 
@@ -39,7 +40,7 @@ export class QuestionChannel {
     for (;;) {
       if (this.#closed) throw new AnnealError('Unavailable', 'The bus is closed.');
       try {
-        return await within(question(await this.#open()), deadline - performance.now());
+        return await answerWithin(question(await this.#open()), deadline - performance.now());
       } catch (error) {
         const { code } = error as { code?: unknown };
         // 404, 405 and 406 answer this question. Any other error belongs to the connection, and passes.
@@ -66,18 +67,6 @@ export class QuestionChannel {
     });
     this.#channel = channel;
     return channel;
-  }
-}
-
-async function within<T>(answer: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${Math.round(ms)} ms`)), Math.max(1, ms));
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

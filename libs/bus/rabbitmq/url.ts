@@ -20,8 +20,8 @@ export interface BrokerEndpoint {
 
 const known = ['prefix', 'hosts', 'heartbeat', 'sendtimeout', 'ca', 'cert', 'key', 'servername', 'verify'];
 const form = /^(amqps?):\/\/(?:([^@/?#]*)@)?([^/?#]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
-/** A connection counts as dead after twice this time without a sign of life: consumers move within ten seconds. */
-const defaultHeartbeatSeconds = 4;
+/** A connection counts as dead after twice this time without a sign of life: then its messages go to others. */
+const defaultHeartbeatSeconds = 3;
 const defaultSendTimeoutMs = 20_000;
 
 /**

@@ -95,6 +95,7 @@ export function instrumentBus(bus: Bus, { metrics, gate, onActive }: BusInstrume
     subscribe: (patterns, handler, options?: ConsumeOptions & { group?: string }) =>
       bus.subscribe(patterns, gate.guard(measured(handler)), counting(`events.${options?.group}`, options)),
     hold: (name, onHeld) => bus.hold(name, onHeld),
+    permission: bus.permission,
     check: () => bus.check(),
     ...(bus.copyTo && { copyTo: bus.copyTo }),
     ...(bus.outage && { outage: () => bus.outage?.() }),

@@ -1,11 +1,39 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openStore } from '../open.ts';
 import type { StoreHarness } from './conformance.ts';
+import { soleProcess, type WorkPermission } from '../permission.ts';
 import type { Store } from '../port.ts';
 import { createTimers, type Timer, type TimerOptions, type Timers } from '../timers.ts';
 
 /** Only a failing test waits that long. */
 const soon = (check: () => unknown) => vi.waitFor(check);
+
+/** Replicas that the test cuts off and gives up. */
+function replicas() {
+  const listeners = new Set<() => void>();
+  const [resting, dead] = [new Set<string>(), new Set<string>()];
+  const permissionOf = (holder: string): WorkPermission => ({
+    get isHeld() {
+      return !resting.has(holder) && !dead.has(holder);
+    },
+    holder,
+    isAlive: (other) => !dead.has(other),
+    watch(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  });
+  const tell = (change: () => unknown) => {
+    change();
+    for (const listener of listeners) listener();
+  };
+  return {
+    permissionOf,
+    rest: (holder: string) => tell(() => resting.add(holder)),
+    work: (holder: string) => tell(() => resting.delete(holder)),
+    giveUp: (holder: string) => tell(() => dead.add(holder)),
+  };
+}
 
 /** The guarantees of timers on any store; the contract of each store runs it. */
 export function timersConformance(name: string, harness: StoreHarness): void {
@@ -18,6 +46,7 @@ export function timersConformance(name: string, harness: StoreHarness): void {
       const timers = await createTimers({
         store,
         collection: 'test_timers',
+        permission: soleProcess('test'),
         now: () => clock,
         onError: () => undefined,
         pollMs: 20,
@@ -179,6 +208,58 @@ export function timersConformance(name: string, harness: StoreHarness): void {
       stuck.resolve();
       await soon(async () => expect(await left()).toBe(0));
       expect(firings).toBe(1);
+    });
+
+    it('T3: a replica that may not work fires no timer, and the others fire those that it had begun', async () => {
+      const { permissionOf, rest, work } = replicas();
+      const stuck = Promise.withResolvers<void>();
+      const begun: string[] = [];
+      const first = await start({
+        permission: permissionOf('first'),
+        fire: async ({ id }) => {
+          begun.push(id);
+          await stuck.promise;
+        },
+      });
+      await first.set([{ id: 'a', dueAt: clock, data: null }]);
+      await soon(() => expect(begun).toEqual(['a']));
+      const { fired, fire } = recorder();
+      await start({ permission: permissionOf('second'), fire });
+      rest('first');
+      await soon(() => expect(fired.map(({ id }) => id)).toEqual(['a']));
+      await first.set([{ id: 'b', dueAt: clock, data: null }]);
+      await soon(() => expect(fired.map(({ id }) => id)).toEqual(['a', 'b']));
+      expect(begun).toEqual(['a']);
+      stuck.resolve();
+      rest('second');
+      await first.set([{ id: 'c', dueAt: clock, data: null }]);
+      work('first');
+      await soon(() => expect(begun).toEqual(['a', 'c']));
+      await soon(async () => expect(await left()).toBe(0));
+    });
+
+    it('T3: the timers of a replica that is given up fire at once, also at the next start', async () => {
+      const { permissionOf, giveUp } = replicas();
+      const stuck = Promise.withResolvers<void>();
+      let begun = 0;
+      const firing = {
+        fire: async () => {
+          begun += 1;
+          await stuck.promise;
+        },
+      };
+      const first = await start({ ...firing, permission: permissionOf('first') });
+      await first.set([{ id: 'a', dueAt: clock, data: null }]);
+      await soon(() => expect(begun).toBe(1));
+      await start({ ...firing, permission: permissionOf('second') });
+      giveUp('first');
+      await soon(() => expect(begun).toBe(2));
+      giveUp('second');
+      const { fired, fire } = recorder();
+      await start({ fire, permission: permissionOf('third') });
+      await soon(() => expect(fired.map(({ id }) => id)).toEqual(['a']));
+      stuck.resolve();
+      await soon(async () => expect(await left()).toBe(0));
     });
 
     it('T3: one of two replicas fires each timer; timers of a dead replica fire again when its lease ends', async () => {

@@ -18,6 +18,7 @@ export function noteEarlierSuspensions(context: HostContext): { stop(): Promise<
   const { service, queues, startedAt, silentAfterMs } = context;
   let isDone = false;
   return sweepEvery(tryEveryMs, {
+    permission: service.bus.permission,
     async sweep() {
       if (isDone || queues.now() < startedAt + silentAfterMs + tryEveryMs) return;
       await noteAll(context);

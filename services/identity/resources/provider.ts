@@ -60,6 +60,7 @@ export async function openIdentityResources(context: ServiceContext, parts: Iden
   timers = await createTimers({
     store: context.store,
     collection: 'gateway_identity_timers',
+    permission: context.bus.permission,
     now: () => context.now().getTime(),
     fire: ({ id }) => provider.wake(id),
     onError: (error, { id }) =>

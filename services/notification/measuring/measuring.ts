@@ -91,6 +91,7 @@ export async function openMeasuring(
   timers = await createTimers({
     store: context.store,
     collection: 'notification_measuring_timers',
+    permission: context.bus.permission,
     now,
     fire: firing({ alarms, resources, trim }),
     onError: (error, { id }) => log.error({ err: error, timer: id }, 'work of a timer failed; retrying'),

@@ -113,6 +113,7 @@ export async function openDispatch(
   const timers = await createTimers({
     store,
     collection: 'notification_timers',
+    permission: context.bus.permission,
     now,
     // The courier renews it. A run that a crash interrupts is resumed after it.
     leaseMs: 30_000,

@@ -66,7 +66,8 @@ it('P3: a wait and an answer that an earlier version stored are continued and re
     const timer = waitTimers.read(stored);
     return timer.kind === 'work' ? worker.wake(timer.resource) : Promise.reject(new Error(timer.kind));
   };
-  timers = await createTimers({ store, collection, now: Date.now, onError, fire });
+  const { permission } = context.bus;
+  timers = await createTimers({ store, collection, permission, now: Date.now, onError, fire });
   await timers.set([{ id: 'waiting:1', dueAt: Date.parse(due_at), data: { resource: 'waiting', fence: 1 } }]);
   await worker.take('create', requestFor('done'));
   const answerOf = (id: string) => eventually(() => responses.find(({ resource_id }) => resource_id === id));

@@ -63,6 +63,7 @@ export function createRetention(parts: {
     return due.length;
   };
   const sweeps = sweepEvery(sweepMs, {
+    permission: context.bus.permission,
     sweep,
     onError: (error) =>
       context.log.warn({ err: error }, 'old executions of workflows not deleted; retrying in a minute'),

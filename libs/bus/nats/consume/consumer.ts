@@ -19,7 +19,7 @@ import { deliveryAttempt, type StoredRetry } from './retries.ts';
 import { Settlement, type ConsumptionParts, type InHand } from './settle.ts';
 
 const parkedMost = 256;
-const touchMs = 3_000;
+const touchMs = 2_000;
 const againMs = 500;
 /** Clocks of hosts differ, so a question slightly over its time is still answered. */
 const expirySlackMs = 1_000;

@@ -2,20 +2,20 @@
  * Asks a durable consumer for as many messages as its owner has room for, and never for more.
  *
  * L1 The messages asked for but not received, together with those in hand, never exceed what the owner wants.
- * L2 The server may forget a request (restart, new leader, lost connection). The puller notices missing heartbeats or
- *    the return of the connection, and asks again.
- * L3 After `stop` it asks for no more; messages under way still arrive, so that they can be given back.
+ * L2 The server may forget a request (restart, new leader, lost connection). The puller notices that its end is not
+ *    reported, or the return of the connection, and asks again.
+ * L3 A request ends soon: the server sends messages to a process that is cut off until its requests end.
+ * L4 After `stop` it asks for no more; messages under way still arrive, so that they can be given back.
  */
 import { createInbox, nanos, type Msg, type Subscription } from '@nats-io/transport-node';
 import type { JetStreamConnection } from '../connection.ts';
 import type { Address } from '../names.ts';
 
-const expiresMs = 30_000;
-const heartbeatMs = 5_000;
+const expiresMs = 4_000;
 const againMs = 250;
-const missedMs = heartbeatMs * 2 + 1_000;
+const missedMs = expiresMs + 2_000;
 
-/** Asks one durable consumer for messages (L1 to L3). */
+/** Asks one durable consumer for messages (L1 to L4). */
 export class Puller {
   readonly #connection: JetStreamConnection;
   readonly #address: Address;
@@ -104,7 +104,7 @@ export class Puller {
     const { stream, durable } = this.#address;
     this.#connection.nc.publish(
       `$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`,
-      JSON.stringify({ batch, expires: nanos(expiresMs), idle_heartbeat: nanos(heartbeatMs) }),
+      JSON.stringify({ batch, expires: nanos(expiresMs) }),
       { reply: this.#inbox },
     );
   }
@@ -118,7 +118,6 @@ export class Puller {
       if (this.#asked === 0) this.kick();
       return;
     }
-    if (code === 100) return;
     const left = message.headers?.get('Nats-Pending-Messages') ?? '';
     this.#asked = left === '' ? 0 : Math.max(0, this.#asked - Number(left));
     if (code === 408 || code === 404) this.kick();

@@ -7,6 +7,7 @@
  */
 import type { Collection, Document, Store } from '@anneal/store/port.ts';
 import type { BusLog } from '../../bus-log.ts';
+import { answerWithin } from '../../connect/within.ts';
 
 /** One failed attempt of a message. */
 export interface LoggedAttempt {
@@ -22,6 +23,9 @@ export interface Note extends Document {
   readonly history: readonly LoggedAttempt[];
   readonly at: string;
 }
+
+/** A message need not wait for exactness: a process that is cut off from the store must give back what it has. */
+const patienceMs = 2_000;
 
 /** Reads and writes the notes of one process. */
 export class Notes {
@@ -40,7 +44,7 @@ export class Notes {
   /** While the store is away, every delivery counts as an attempt: only exactness is lost. */
   async read(id: string): Promise<Note | undefined> {
     try {
-      return await this.#collection.get(id);
+      return await answerWithin(this.#collection.get(id), patienceMs);
     } catch (error) {
       this.#log.warn({ err: error }, 'attempts of a message not read; every delivery counts as an attempt');
       return undefined;
@@ -49,7 +53,8 @@ export class Notes {
 
   async write(notes: readonly Omit<Note, 'version'>[]): Promise<void> {
     try {
-      await this.#collection.bulk(notes.map((document) => ({ kind: 'put', document })));
+      const put = this.#collection.bulk(notes.map((document) => ({ kind: 'put', document })));
+      await answerWithin(put, patienceMs);
     } catch (error) {
       this.#log.warn({ err: error }, 'attempts of messages not stored; returned messages count as attempted');
     }

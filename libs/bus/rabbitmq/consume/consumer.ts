@@ -78,6 +78,8 @@ export class Taker implements BrokerConsumer, ConnectionUser {
   #queueAtBroker = '';
   #consumerTag: string | undefined;
   #gate: Promise<void> | undefined;
+  /** Messages on their way back, until they are noted. */
+  readonly #returning: Item[] = [];
   #backs: Promise<void> = Promise.resolve();
   #draining = false;
   #closed = false;
@@ -335,14 +337,16 @@ export class Taker implements BrokerConsumer, ConnectionUser {
       if (!this.#draining) this.#offerLater(item, reopenMs);
       return;
     }
-    this.#backs = this.#giveBack(item, this.#backs);
+    this.#returning.push(item);
+    this.#backs = this.#backs.then(() => this.#giveBack());
   }
 
-  async #giveBack(item: Item, before: Promise<void>): Promise<void> {
-    await before;
-    if (!this.#held.has(item)) return;
-    await this.#note([item]);
-    if (this.#held.delete(item)) this.#channel?.nack(item.arrival.message);
+  /** Gives back together what came together, with one note. */
+  async #giveBack(): Promise<void> {
+    const items = this.#returning.splice(0).filter((item) => this.#held.has(item));
+    if (items.length === 0) return;
+    await this.#note(items);
+    for (const item of items) if (this.#held.delete(item)) this.#channel?.nack(item.arrival.message);
   }
 
   /** Notes what goes back with the end of the channel (T4). */
