@@ -55,6 +55,7 @@ import { serveDocument } from './http/document.ts';
 import { refuseAddress, wordErrors, type FamilyWording } from './http/family.ts';
 import { longestPart } from './http/problem.ts';
 import { RequestRates } from './http/request-rates.ts';
+import { RequestsInProgress } from './http/requests-in-progress.ts';
 import { route } from './http/route.ts';
 import { serveRoutes } from './http/serve-routes.ts';
 import { traceRequests } from './http/request-traces.ts';
@@ -169,13 +170,18 @@ const compressedPrefixes: ReadonlySet<string> = new Set(userPrefixes.filter((pre
 function addHooks(
   app: FastifyInstance,
   { log, metrics }: Pick<ServiceContext, 'log' | 'metrics'>,
-  { audit: level, userRequests }: Pick<ServerOptions['settings'], 'audit' | 'userRequests'>,
+  {
+    audit: level,
+    userRequests,
+    userConcurrency,
+  }: Pick<ServerOptions['settings'], 'audit' | 'userRequests' | 'userConcurrency'>,
 ): void {
   const observe = httpMetrics(metrics);
   app.addHook('onRequest', async (request, reply) => {
     void reply.headers({ 'x-openstack-request-id': request.id, 'x-content-type-options': 'nosniff' });
   });
-  if (userRequests > 0) limitUsers(app, userRequests);
+  if (userRequests > 0) limitRates(app, userRequests);
+  if (userConcurrency > 0) limitConcurrency(app, userConcurrency);
   // A list of 10,000 resources has 7 MB. Requests that share an answer share its bytes.
   const written = new WeakMap<object, Promise<LargeAnswer>>();
   app.addHook('preSerialization', async (_request, reply, payload) => {
@@ -208,12 +214,21 @@ function addHooks(
   });
 }
 
-function limitUsers(app: FastifyInstance, perSecond: number): void {
+function limitRates(app: FastifyInstance, perSecond: number): void {
   const setting = gatewaySettings.userRequests.env;
   const rates = new RequestRates({ perSecond, setting, elapsed: () => performance.now() });
   // The caller is known here, and the body is not read yet.
   app.addHook('preParsing', async ({ caller }, _reply, payload) => {
     if (caller?.kind === 'user') rates.count({ user: caller.access.user, project: caller.project });
+    return payload;
+  });
+}
+
+function limitConcurrency(app: FastifyInstance, most: number): void {
+  const requests = new RequestsInProgress({ most, setting: gatewaySettings.userConcurrency.env });
+  app.addHook('preParsing', async ({ caller }, reply, payload) => {
+    if (caller?.kind !== 'user') return payload;
+    reply.raw.once('close', requests.begin({ user: caller.access.user, project: caller.project }));
     return payload;
   });
 }

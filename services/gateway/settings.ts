@@ -197,6 +197,13 @@ export const gatewaySettings = defineSettings({
       'Requests per second that one user may send in one project to each process of the gateway, on average over ten seconds. More are refused with 429 and `Retry-After`. 0: no limit. Hosts and machine credentials have no limit.',
     cost: 'A lower value refuses programs that send many requests at once, such as the console with many pages.',
   },
+  userConcurrency: {
+    env: 'ANNEAL_GATEWAY_USER_CONCURRENCY',
+    schema: z.coerce.number().int().min(0).max(1_000_000).default(250),
+    meaning:
+      'Requests that one user may have in progress in one project at each process of the gateway, long polls and event streams included. More are refused with 429. 0: no limit. Hosts and machine credentials have no limit.',
+    cost: 'With a higher value, one program may take every connection to the database, and others wait.',
+  },
   maxStreams: {
     env: 'ANNEAL_GATEWAY_MAX_STREAMS',
     schema: whole(1000, 1, 100_000),

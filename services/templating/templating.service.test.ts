@@ -29,7 +29,9 @@ const project = 'p1';
 
 beforeEach(async () => {
   context = await createTestContext({ name: 'templating' });
-  service = await templatingService.start(context, readSettings(templatingService.settings, {}));
+  // The limits of work end a compilation, not the time, of which a busy machine has little.
+  const settings = { ANNEAL_TEMPLATING_COMPILE_SECONDS: '600' };
+  service = await templatingService.start(context, readSettings(templatingService.settings, settings));
 });
 afterEach(async () => {
   await service.stop();

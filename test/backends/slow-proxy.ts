@@ -10,9 +10,11 @@ export interface SlowProxy {
   readonly withheld: number;
   /** Ends every connection. Later ones are served. */
   cut(): void;
+  /** Ends every connection, and later ones at once, like a server that is down. */
+  refuse(): void;
   /** Lets nothing through in either direction, and says nothing, like a network that swallows packets. */
   swallow(): void;
-  /** Lets through what was swallowed, as the repeated packets do, also the ends of connections. */
+  /** Serves connections again, and lets through what was swallowed, as repeated packets do, also the ends of connections. */
   heal(): void;
   close(): Promise<void>;
 }
@@ -21,7 +23,13 @@ export async function startSlowProxy(target: { host: string; port: number }): Pr
   const sockets = new Set<Socket>();
   const proxy = { lateMs: 0, withheld: 0 };
   let healed: PromiseWithResolvers<void> | undefined;
+  let isRefusing = false;
   const server = createServer((client) => {
+    client.on('error', () => undefined);
+    if (isRefusing) {
+      client.destroy();
+      return;
+    }
     const upstream = connect(target.port, target.host);
     for (const [socket, other] of [
       [client, upstream],
@@ -51,6 +59,7 @@ export async function startSlowProxy(target: { host: string; port: number }): Pr
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const heal = (): void => {
+    isRefusing = false;
     healed?.resolve();
     healed = undefined;
     for (const socket of sockets) socket.resume();
@@ -58,6 +67,10 @@ export async function startSlowProxy(target: { host: string; port: number }): Pr
   return Object.assign(proxy, {
     port: (server.address() as AddressInfo).port,
     cut() {
+      for (const socket of sockets) socket.destroy();
+    },
+    refuse() {
+      isRefusing = true;
       for (const socket of sockets) socket.destroy();
     },
     swallow() {

@@ -215,4 +215,12 @@ export const testParts: readonly TestPart[] = [
       'test/{machines,programs}',
     ],
   },
+  {
+    name: 'cuts',
+    description: 'one of two replicas of each service is cut off from its database, its broker or both',
+    minutes: 35,
+    limit: 90,
+    commands: [{ words: ['test/cuts/main.ts'] }],
+    folders: ['libs/bus/active', 'libs/store/timers.ts', 'test/cuts'],
+  },
 ];

@@ -17,7 +17,7 @@ import { RenewalPace } from './pace.ts';
 import { Presence, waitFor, type MemberDocument } from './presence.ts';
 import type { BusLog } from '../bus-log.ts';
 
-const tickMs = 500;
+const tickMs = 250;
 const lookMs = 1_000;
 const suspectMs = 2_000;
 const pauseMs = 3_000;

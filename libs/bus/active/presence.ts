@@ -108,7 +108,7 @@ export class Presence {
     return this.#write();
   }
 
-  /** To be called about every half second. */
+  /** To be called about every quarter of a second. */
   tick(): void {
     const now = performance.now();
     this.#unprovedMs += Math.min(now - this.#tickedAt, longestTickMs);

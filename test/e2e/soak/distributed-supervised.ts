@@ -17,7 +17,7 @@ import { freeLocalPort } from '../../backends/free-port.ts';
 import { ownEnvironment, repository } from '../server.ts';
 import type { Backends, Fleet, ServiceProcess } from './distributed.ts';
 
-const services = [
+const usualServices = [
   'identity',
   'templating',
   'scheduling',
@@ -35,10 +35,14 @@ export interface SupervisedOptions extends Backends {
   readonly lab: number;
   /** Settings of every process at its start. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Settings of one process, e.g. `scheduling-2`. */
+  readonly settingsOf?: (name: string) => Promise<Readonly<Record<string, string>>>;
+  /** A process for each; the same service may be there several times. */
+  readonly services?: readonly string[];
 }
 
 export async function startSupervised(options: SupervisedOptions): Promise<Fleet> {
-  const { broker, database } = options;
+  const { broker, database, services = usualServices } = options;
   const data = await mkdtemp(join(tmpdir(), 'anneal-e2e-'));
   const port = await freeLocalPort();
   const url = `http://127.0.0.1:${port}`;
@@ -60,11 +64,12 @@ export async function startSupervised(options: SupervisedOptions): Promise<Fleet
 
   const keep = async (name: string, service: string): Promise<void> => {
     const healthPort = await freeLocalPort();
+    const own = await options.settingsOf?.(name);
     while (!stopping.signal.aborted) {
       const child = spawn(process.execPath, [join('services', service, 'main.ts')], {
         cwd: repository,
         stdio: ['ignore', 'pipe', 'pipe'],
-        env: { ...environment, ...options.settings, ANNEAL_HEALTH_PORT: String(healthPort) },
+        env: { ...environment, ...options.settings, ...own, ANNEAL_HEALTH_PORT: String(healthPort) },
       });
       running.set(name, { service, healthPort, child });
       for (const stream of [child.stdout, child.stderr]) {

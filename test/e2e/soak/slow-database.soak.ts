@@ -1,4 +1,7 @@
-/** A database whose every answer is seconds late: stacks are slow but end, and no queue changes its consumer. */
+/**
+ * A database whose every answer is seconds late: stacks are slow but end, and no queue changes its consumer. One that is
+ * suddenly much slower makes the processes pause once.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +10,8 @@ import { brokers, findBackends, isShort, startDistributed, type Distributed } fr
 import { bundle, deleted, withClientRetries, settled } from '../server.ts';
 
 const withinMs = 600_000;
+/** Processes do not expect an answer that is later, until they know (`libs/bus/active/presence.ts`). */
+const unexpectedMs = 4_000;
 /** Each step of the stack costs several round trips to the database, one after the other. */
 const template = `
 heat_template_version: 2021-04-16
@@ -46,7 +51,7 @@ for (const { name, find } of brokers) {
     };
     const pids = async (): Promise<number[]> => (await server.processes()).map(({ pid }) => pid);
 
-    it.each(isShort ? [3_000] : [2_000, 3_000, 6_000])(
+    it.each(isShort ? [2_500] : [1_000, 2_500, 6_000])(
       'that answers %i ms late make and delete a stack, and keep their queues',
       async (lateMs) => {
         const stack = `late-${lateMs}`;
@@ -70,7 +75,7 @@ for (const { name, find } of brokers) {
         if (isShort) proxy.lateMs = 0;
         await withClientRetries(() => server.client.stacks.delete({ stack }), withinMs);
         await deleted(server, stack, withinMs);
-        expect(await takenOver()).toBe(before);
+        if (lateMs < unexpectedMs) expect(await takenOver()).toBe(before);
         expect(await pids()).toEqual(processes);
         proxy.lateMs = 0;
         expect(await server.client.deadLetters.list()).toEqual([]);
