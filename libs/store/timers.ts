@@ -178,6 +178,7 @@ class StoreTimers implements Timers {
 
   #look(): void {
     if (this.#looking || this.#isResting) return;
+    clearTimeout(this.#wake);
     this.#wake = undefined;
     // A failed read of the store concerns no single timer; the next look is the retry.
     this.#looking = this.#fireDue()
@@ -251,8 +252,7 @@ class StoreTimers implements Timers {
   #freeSoon(): void {
     this.#freeing = this.#freeing
       .then(() => this.#freeLeases())
-      .catch((error: unknown) => this.#options.onError(error, { id: '', dueAt: 0, data: null }))
-      .finally(() => this.#look());
+      .catch((error: unknown) => this.#options.onError(error, { id: '', dueAt: 0, data: null }));
   }
 
   /**
@@ -270,9 +270,12 @@ class StoreTimers implements Timers {
       orderBy: ['readyAt'],
     });
     const over = found.filter(({ holder }) => holder !== undefined && isOver(holder));
+    if (over.length === 0) return;
     await this.#collection.bulk(
       over.map((timer) => ({ kind: 'replace', document: freed(timer, { readyAt }), version: timer.version })),
     );
+    this.#near.push(readyAt);
+    this.#arm();
   }
 
   async #again(held: TimerDocument, timer: Timer): Promise<void> {

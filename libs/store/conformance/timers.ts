@@ -238,6 +238,44 @@ export function timersConformance(name: string, harness: StoreHarness): void {
       await soon(async () => expect(await left()).toBe(0));
     });
 
+    it('looks once a time, however often the permission changes', async () => {
+      const { permissionOf, rest, work } = replicas();
+      let looks = 0;
+      const counted: Store = {
+        ...store,
+        collection: async (definition) => {
+          const collection = await store.collection(definition);
+          return Object.assign(Object.create(collection) as typeof collection, {
+            find: (query: Parameters<typeof collection.find>[0]) => {
+              if (query.limit !== undefined) looks += 1;
+              return collection.find(query);
+            },
+          }) as never;
+        },
+      };
+      const pollMs = 200;
+      await createTimers({
+        store: counted,
+        collection: 'test_timers',
+        permission: permissionOf('one'),
+        now: () => Date.now(),
+        fire: () => Promise.resolve(),
+        onError: () => undefined,
+        pollMs,
+      }).then((timers) => running.push(timers));
+      for (let n = 0; n < 5; n += 1) {
+        rest('one');
+        work('one');
+      }
+      // Each change looks at once.
+      await soon(() => expect(looks).toBeGreaterThan(10));
+      const from = performance.now();
+      const before = looks;
+      await soon(() => expect(looks - before).toBeGreaterThanOrEqual(8));
+      // Each look takes its time too, so there are fewer than one in `pollMs`.
+      expect(performance.now() - from).toBeGreaterThan(6 * pollMs);
+    });
+
     it('T3: the timers of a replica that is given up fire at once, also at the next start', async () => {
       const { permissionOf, giveUp } = replicas();
       const stuck = Promise.withResolvers<void>();
