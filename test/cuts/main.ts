@@ -96,8 +96,7 @@ async function cutOnce(
   await working;
   await delay(Math.max(0, to + wellMs - performance.now()));
   await reading.stop();
-  const reads = (begun: number, ended: number): ReturnType<typeof summary> =>
-    summary(reading.reads, begun, ended);
+  const reads = (begun: number, ended: number): ReturnType<typeof summary> => summary(reading.reads, begun, ended);
   const all = {
     first: reads(from, from + noticedMs),
     later: reads(from + noticedMs, to),
@@ -106,12 +105,14 @@ async function cutOnce(
   return { ...cut, reads: all, updates, readyMs, saidReady };
 }
 
-const shown = ({ count, failed, p50, p99, max }: ReturnType<typeof summary>): string =>
-  `${p50}/${p99}/${max}${failed > 0 ? ` (${failed} of ${count} failed)` : ''}`;
+const shown = ({ count, p50, p99, max, errors }: ReturnType<typeof summary>): string =>
+  `${p50}/${p99}/${max}${errors.length > 0 ? ` (${errors.length} of ${count} failed)` : ''}`;
 
 function printRow({ service, off, way, reads, updates, readyMs }: Row): void {
   const words = [service, off.join(' and '), way, shown(reads.first), shown(reads.later), shown(reads.after)];
   print(`| ${[...words, updates.join(', '), String(readyMs)].join(' | ')} |`);
+  for (const error of [reads.first, reads.later, reads.after].flatMap(({ errors }) => errors))
+    print(`  a read failed: ${error}`);
 }
 
 async function cutAll(

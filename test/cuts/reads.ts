@@ -43,15 +43,12 @@ export function startReads(client: Client): { readonly reads: readonly Read[]; s
   };
 }
 
-/** The reads that began in a time: how many, how many failed, and milliseconds in the usual percentiles. */
+/** The reads that began in a time: how many, milliseconds in the usual percentiles, and the reasons of those that failed. */
 export function summary(reads: readonly Read[], from: number, to: number) {
   const found = reads.filter(({ at }) => at >= from && at < to).toSorted((a, b) => a.ms - b.ms);
   const at = (share: number): number => Math.round(found[Math.ceil(share * found.length) - 1]?.ms ?? 0);
-  return {
-    count: found.length,
-    failed: found.filter(({ error }) => error !== undefined).length,
-    p50: at(0.5),
-    p99: at(0.99),
-    max: at(1),
-  };
+  const errors = found.flatMap(({ error, ms }) =>
+    error === undefined ? [] : [`${error} (after ${Math.round(ms)} ms)`],
+  );
+  return { count: found.length, p50: at(0.5), p99: at(0.99), max: at(1), errors };
 }
