@@ -16,7 +16,6 @@ import { copyOf } from './copies.ts';
 import type { ConsumptionParts } from './settle.ts';
 import { nameOfSubject, type Address } from '../names.ts';
 import type { NatsPublisher } from '../publisher.ts';
-import { ackWaitMs } from '../topology.ts';
 
 interface Advisory {
   readonly stream?: string;
@@ -27,6 +26,8 @@ interface Advisory {
 }
 
 const againMs = 1_000;
+/** As release 0.1.0 has it, whose processes refuse a consumer with another one. */
+const handledMs = 10_000;
 /** The server may write a copy later than its report, so a missing copy is looked for this often. */
 const mostLooks = 3;
 /**
@@ -47,7 +48,7 @@ export async function consumeAdvisories(parts: AdvisoryParts): Promise<Consumpti
     await connection.jsm.consumers.add(address.stream, {
       durable_name: address.durable,
       ack_policy: AckPolicy.Explicit,
-      ack_wait: nanos(ackWaitMs),
+      ack_wait: nanos(handledMs),
     });
   };
   await connection.asked('Cannot consume the advisories of JetStream', ensure);

@@ -84,9 +84,12 @@ export class NatsRetries {
   }
 }
 
-/** The number of the attempt that this delivery makes. */
+/**
+ * The number of the attempt that this delivery makes: at least one more than had ended. A server that was killed has
+ * forgotten its latest deliveries, and counts them again.
+ */
 export const deliveryAttempt = (deliveries: number, record: RetryRecord | undefined): number =>
-  record ? record.attempts + Math.max(0, deliveries - record.deliveries) : deliveries;
+  record ? record.attempts + Math.max(1, deliveries - record.deliveries) : deliveries;
 
 /** The failures before `attempt`. The process died in an attempt that left no record. */
 export function historyBefore(attempt: number, record: RetryRecord | undefined, now: Date): NatsAttempt[] {
