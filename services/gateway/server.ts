@@ -228,7 +228,11 @@ function limitConcurrency(app: FastifyInstance, most: number): void {
   const requests = new RequestsInProgress({ most, setting: gatewaySettings.userConcurrency.env });
   app.addHook('preParsing', async ({ caller }, reply, payload) => {
     if (caller?.kind !== 'user') return payload;
-    reply.raw.once('close', requests.begin({ user: caller.access.user, project: caller.project }));
+    const { raw } = reply;
+    const end = requests.begin({ user: caller.access.user, project: caller.project });
+    // A client that left while its token was read has already closed the connection.
+    if (raw.destroyed || raw.socket?.destroyed === true) end();
+    else raw.once('close', end);
     return payload;
   });
 }
