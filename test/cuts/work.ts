@@ -1,9 +1,7 @@
 /** Work that goes on while a replica is cut off: updates of a group in batches, configs on hosts, timers, a listener. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from '@anneal/client/connect.ts';
-import { bundle, settled, type Watched } from '../e2e/server.ts';
+import { bundle, settled, withClientRetries, type Watched } from '../e2e/server.ts';
 
 const hosts = [1, 2];
 const configs = [1, 2];
@@ -48,7 +46,7 @@ export async function beginRounds(fleet: Watched & { data: string }): Promise<vo
   for (const stack of ['group', 'fleet']) complete(await settled(fleet, stack, limitMs), stack);
 }
 
-/** Updates both stacks. Returns the milliseconds that each took. @throws when one does not complete */
+/** Updates both stacks. Returns the milliseconds until both are complete. @throws when one does not complete */
 export async function doRound(fleet: Watched & { data: string }, round: number): Promise<number> {
   const begunAt = performance.now();
   await Promise.all([
@@ -59,22 +57,9 @@ export async function doRound(fleet: Watched & { data: string }, round: number):
 }
 
 async function update(fleet: Watched, stack: string, template: string): Promise<void> {
-  await sent(fleet.client, stack, template);
+  // The cut may end a request without an answer. The same template changes nothing twice.
+  await withClientRetries(() => fleet.client.stacks.update({ stack, bundle: bundle(template) }), limitMs);
   complete(await settled(fleet, stack, limitMs), stack);
-}
-
-/** The cut may end a request without an answer. A client repeats it: the same template changes nothing twice. */
-async function sent(client: Client, stack: string, template: string): Promise<void> {
-  const until = performance.now() + limitMs;
-  for (;;) {
-    try {
-      await client.stacks.update({ stack, bundle: bundle(template) });
-      return;
-    } catch (error) {
-      if (performance.now() > until) throw error;
-      await delay(200);
-    }
-  }
 }
 
 function complete(

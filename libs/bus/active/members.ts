@@ -47,6 +47,8 @@ export interface MembersOptions {
 export class BusMembers {
   readonly id: string;
   readonly store: Store;
+  /** The permission of this process to take work (`presence.ts` P2). */
+  readonly permission: WorkPermission;
   readonly #documents: Collection<MemberDocument>;
   readonly #presence: Presence;
   readonly #isConnected: MembersOptions['isConnected'];
@@ -68,8 +70,22 @@ export class BusMembers {
     this.id = id;
     this.store = store;
     this.#documents = documents;
-    this.#presence = new Presence({ id, documents, reachBroker, log });
-    this.#presence.listen(() => this.#changed({ forWork: true }));
+    const presence = new Presence({
+      id,
+      documents,
+      reachBroker,
+      onChange: () => this.#changed({ forWork: true }),
+      log,
+    });
+    this.#presence = presence;
+    this.permission = {
+      get isHeld() {
+        return presence.mayWork;
+      },
+      holder: id,
+      isAlive: (other) => other === id || this.#others.has(other),
+      watch: (listener) => watching(this.#watchers.permission, listener),
+    };
     this.#isConnected = isConnected;
     this.#isGone = isGone;
     this.#log = log;
@@ -92,26 +108,9 @@ export class BusMembers {
     return members;
   }
 
-  /** The permission of this process to take work (`presence.ts` P2). */
-  get permission(): WorkPermission {
-    const isHeld = (): boolean => this.#presence.mayWork;
-    return {
-      get isHeld() {
-        return isHeld();
-      },
-      holder: this.id,
-      isAlive: (id) => id === this.id || this.#others.has(id),
-      watch: (listener) => watching(this.#watchers.permission, listener),
-    };
-  }
-
   /** Calls the listener when processes come or go, want other queues, or this one may work or not. */
   listen(listener: () => void): void {
     this.#watchers.change.add(listener);
-  }
-
-  get mayWork(): boolean {
-    return this.#presence.mayWork;
   }
 
   /** @throws AnnealError Unavailable with the reason while this process may not work */

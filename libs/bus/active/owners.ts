@@ -86,7 +86,7 @@ export class Owners implements Ownership {
     this.#members = members;
     this.#log = log;
     members.listen(() => {
-      if (members.mayWork) this.#kick();
+      if (members.permission.isHeld) this.#kick();
       else this.#loseAll();
     });
   }
@@ -142,7 +142,7 @@ export class Owners implements Ownership {
 
   /** True when every process has its share. */
   async #look(): Promise<boolean> {
-    if (!this.#members.mayWork) return true;
+    if (!this.#members.permission.isHeld) return true;
     const { id } = this.#members;
     const queues = [...new Set([...this.#contenders.keys(), ...this.#pendingReleases])];
     const records = new Map((await this.#records.getMany(queues)).map((record) => [record.id, record]));
@@ -180,7 +180,7 @@ export class Owners implements Ownership {
     if (owner === '') return;
     this.#held.set(queue, claimed.version);
     const contender = this.#contenders.get(queue);
-    if (!contender || !this.#members.mayWork || this.#closed) await this.#free(queue);
+    if (!contender || !this.#members.permission.isHeld || this.#closed) await this.#free(queue);
     else contender.gain();
   }
 

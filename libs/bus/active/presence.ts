@@ -56,7 +56,7 @@ export class Presence {
   readonly #reachBroker: () => Promise<void>;
   readonly #log: BusLog;
   readonly #pace = new RenewalPace();
-  #onChange: () => void = () => undefined;
+  readonly #onChange: () => void;
   /** When the last renewal that succeeded began, and how long this process has run since. */
   #provedAt = -Infinity;
   #unprovedMs = 0;
@@ -75,17 +75,15 @@ export class Presence {
     documents: Collection<MemberDocument>;
     /** Makes a round trip to the broker. */
     reachBroker: () => Promise<void>;
+    /** Called when `mayWork` changes. */
+    onChange: () => void;
     log: BusLog;
   }) {
     this.#id = parameters.id;
     this.#documents = parameters.documents;
     this.#reachBroker = parameters.reachBroker;
+    this.#onChange = parameters.onChange;
     this.#log = parameters.log;
-  }
-
-  /** Calls the listener when `mayWork` changes. */
-  listen(onChange: () => void): void {
-    this.#onChange = onChange;
   }
 
   /** P2 */
