@@ -22,14 +22,22 @@ async function startOnce(name: string): Promise<void> {
     },
   });
   const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  let last: unknown;
   try {
     await eventually(
       async () => {
         if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode} before it was ready`);
-        const answer = await fetch(`http://127.0.0.1:${healthPort}/health/ready`).catch(() => undefined);
-        return answer?.ok ? true : undefined;
+        try {
+          const signal = AbortSignal.timeout(5_000);
+          const answer = await fetch(`http://127.0.0.1:${healthPort}/health/ready`, { signal });
+          last = [answer.status, await answer.text()];
+          return answer.ok ? true : undefined;
+        } catch (error) {
+          last = String(error instanceof Error ? (error.cause ?? error) : error);
+          return undefined;
+        }
       },
-      { what: `${name} being ready` },
+      { what: `${name} being ready`, last: () => last },
     );
     child.kill('SIGTERM');
     const code = await ended;

@@ -31,24 +31,38 @@ export function fetchScript(
   return persist({ url, method: 'GET' }, { schema: scriptSchema, what: 'a script with a boot address', signal });
 }
 
-/** @param key must stay the same when the machine loses power between the exchange and the use of the seed. */
-export function exchange(url: string, key: string, signal: AbortSignal): Promise<Fetched<BootSeed>> {
+/** @param body the key of this boot, and the UUID of the machine. */
+export function exchange(
+  url: string,
+  body: { key: string; machine?: string },
+  signal: AbortSignal,
+): Promise<Fetched<BootSeed>> {
   const at = `${url.replace(/\/$/, '')}/exchange`;
-  const request = { url: at, method: 'POST', headers: json, body: JSON.stringify({ key }) };
+  const request = { url: at, method: 'POST', headers: json, body: JSON.stringify(body) };
   return persist(request, { schema: bootSeedSchema, what: 'a seed', signal });
 }
 
-/** Resolves when the report was accepted, or refused for good. */
+const settledSchema = z.object({ settled: z.boolean(), power_off: z.boolean().default(false) });
+
+/**
+ * Resolves when the report was accepted or refused for good, and for `written` when the machine may leave its ramdisk: with
+ * how it does that.
+ */
 export async function report(
   seed: BootSeed,
-  body: { status: 'cleaned' | 'ready' | 'failed'; message: string },
+  body: { status: 'cleaned' | 'ready' | 'written' | 'failed'; message: string; code?: string; powers_off?: boolean },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<'power off' | 'restart'> {
   const url = `${seed.gateway_url.replace(/\/$/, '')}/boot/v1/report`;
-  const options = { method: 'POST', headers: { ...json, 'x-auth-token': seed.token }, body: JSON.stringify(body) };
+  const token = seed.report_token ?? seed.token;
+  const options = { method: 'POST', headers: { ...json, 'x-auth-token': token }, body: JSON.stringify(body) };
   for (let attempt = 0; ; attempt += 1) {
     const answer = await ask(url, options, signal);
-    if (answer && answer.status < 500 && answer.status !== 429) return;
+    if (answer && answer.status < 500 && answer.status !== 429) {
+      const { data } = settledSchema.safeParse(jsonOrText(answer.body));
+      if (data?.settled === true) return data.power_off ? 'power off' : 'restart';
+      if (body.status !== 'written' || answer.status >= 400) return 'power off';
+    }
     await sleep(pause(attempt), undefined, { signal });
   }
 }

@@ -1,5 +1,6 @@
 /** The misbehaviour of one management controller, on command: for tests of the programs that depend on it. */
 import { z } from 'zod';
+import { personalities, type Personality, type PersonalityName } from './personalities.ts';
 
 /** Wrong answers on command. `hang` accepts the request and never answers. `half` ends in the middle of its body. */
 export const falseAnswers = ['hang', 'half', 'garbage', 'html', 'empty', 'deep', 'unauthorized', 'error'] as const;
@@ -36,11 +37,22 @@ export const faultSchema = z.strictObject({
   endless_tasks: z.boolean().optional(),
   /** Properties that the system reports instead of the true ones. Null clears the fault. */
   system: z.record(z.string(), z.unknown()).nullable().optional(),
+  /** Readings that sensors show instead of the true ones, by the id of the sensor. Null clears the fault. */
+  sensors: z.record(z.string(), z.number()).nullable().optional(),
   /**
    * Wrong handling of ETags: `refused` refuses every tag that a change names; `required` requires one, and shows tags only in
    * the documents. Null clears the fault.
    */
   etags: z.enum(['refused', 'required']).nullable().optional(),
+  /** The habits of another controller. Null clears the fault. */
+  personality: z
+    .enum(Object.keys(personalities) as PersonalityName[])
+    .nullable()
+    .optional(),
+  /** The machine boots a ramdisk with the script of an older version: it restarts itself after its image is written. */
+  old_ramdisk: z.boolean().optional(),
+  /** The machine cannot write its image, and reports this. Null clears the fault. */
+  write_fails: z.object({ message: z.string(), code: z.string().optional() }).nullable().optional(),
   /** Drops every connection, for a number of milliseconds or until the fault is cleared. */
   dark: z.union([z.boolean(), count]).optional(),
   /** The controller restarts: dark for this many milliseconds, and every session of the lab ends. */
@@ -63,8 +75,12 @@ const none: Lasting = {
   power: null,
   uuid: null,
   system: null,
+  sensors: null,
   etags: null,
   endless_tasks: false,
+  personality: null,
+  old_ramdisk: false,
+  write_fails: null,
 };
 
 export class Faults {
@@ -98,11 +114,23 @@ export class Faults {
   get etags(): Lasting['etags'] {
     return this.#fault.etags;
   }
+  get personality(): Personality | undefined {
+    return this.#fault.personality === null ? undefined : personalities[this.#fault.personality];
+  }
+  get sensors(): Lasting['sensors'] {
+    return this.#fault.sensors;
+  }
   get hasEndlessTasks(): boolean {
     return this.#fault.endless_tasks;
   }
   get dropsMedia(): boolean {
     return this.#fault.drop_media;
+  }
+  get hasOldRamdisk(): boolean {
+    return this.#fault.old_ramdisk;
+  }
+  get writeFailure(): Lasting['write_fails'] {
+    return this.#fault.write_fails;
   }
   get isDark(): boolean {
     return Date.now() < this.#darkUntil;

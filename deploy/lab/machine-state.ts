@@ -70,7 +70,7 @@ export const machineStateSchema = z.object({
   firmware: z.record(z.string(), z.string()).default(factoryFirmware),
   /** A version that starts to run at the next power-on. */
   pendingFirmware: z.record(z.string(), z.string()).default({}),
-  /** The key of the exchange at a boot address. It stays the same after a power cut. */
+  /** The key of the last exchange, at its boot address. Each boot has a new one, as that of a ramdisk has. */
   bootKey: z.object({ url: z.string(), key: z.string() }).nullable().default(null),
   /** False for older firmware, which has no HTTP boot and offers the virtual drive only under the manager. */
   httpBoot: z.boolean().default(true),

@@ -6,6 +6,7 @@
  * M3 Its state is on disk before anything acts on it. A lab that is killed at any line starts the machine again as
  *    after a power cut: a machine that was on boots.
  * M4 A boot override of `Once` is used up when its source has been loaded, or found missing.
+ * M5 After its image is written it powers off as the ramdisk does, and waits for its BMC to start it.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,6 +14,7 @@ import type { BootSeed } from '@anneal/contracts/calls/boot.ts';
 import type { Logger } from 'pino';
 import { addressOf, exchange, fetchDocument, fetchScript, report, type Fetched } from './boot-image.ts';
 import { readConsoleLines, writeConsoleLine, type LabConsoleLine } from './console-log.ts';
+import type { Faults } from './faults.ts';
 import {
   consoleOf,
   erase,
@@ -82,6 +84,9 @@ interface Run {
   interrupt?: () => void;
 }
 
+/** The faults of a controller that its machine follows. */
+type RamdiskFaults = Pick<Faults, 'personality' | 'hasOldRamdisk' | 'writeFailure'>;
+
 export interface LabMachineOptions {
   readonly directory: string;
   readonly state: MachineState;
@@ -110,12 +115,16 @@ export class LabMachine {
   #run: Run | undefined;
   #changes: Promise<void> = Promise.resolve();
   #unplugged = false;
+  /** The boot override and the drive as they were at the last start from off. */
+  #atStart: Pick<MachineState, 'boot' | 'media'>;
+  #faults: RamdiskFaults | undefined;
   #onPower: (power: 'On' | 'Off') => void = () => undefined;
 
   constructor(options: LabMachineOptions) {
     this.#options = options;
     this.directory = options.directory;
     this.#state = options.state;
+    this.#atStart = options.state;
     this.#power = 'Off';
     writePrograms(options.directory, options.state.name);
   }
@@ -136,6 +145,11 @@ export class LabMachine {
   }
   get #consoleFile(): string {
     return this.#options.isolation === 'qemu' ? serialLogOf(this.directory) : consoleOf(this.directory);
+  }
+
+  /** Gives the machine the habits that a test arms at its controller. */
+  follow(faults: RamdiskFaults | undefined): void {
+    this.#faults = faults;
   }
 
   /** Calls `notify` after each change of power that the controller of the machine notices. */
@@ -183,7 +197,7 @@ export class LabMachine {
         case 'ForceRestart':
         case 'PowerCycle':
           if (on) await this.#powerOff({ graceful: type === 'GracefulRestart' });
-          this.#powerOn();
+          this.#powerOn({ warm: on && type !== 'PowerCycle' });
           return;
         case 'Nmi':
           if (on) this.#interrupt();
@@ -238,7 +252,8 @@ export class LabMachine {
     saveMachine(this.directory, this.#state);
   }
 
-  #powerOn(): void {
+  #powerOn({ warm = false } = {}): void {
+    if (!warm) this.#atStart = this.#state;
     const { bios, pendingBios, secureBoot, firmware, pendingFirmware } = this.#state;
     this.#remember({
       power: 'On',
@@ -324,6 +339,11 @@ export class LabMachine {
     if (source !== undefined) {
       this.#show('SystemHardwareInitializationComplete', `Loading ${source.replace(/[^/]{16,}/, '…')}`);
       const loaded = await this.#load(source, signal);
+      if (loaded === 'refused') {
+        this.#show('OSBootStarted', 'The server refused this boot; powering off');
+        this.#useUpOverride();
+        return this.#powerOffItself(run);
+      }
       if ('value' in loaded && loaded.value.purpose === 'clean') {
         await this.#clean(loaded.value, run);
         return;
@@ -332,8 +352,12 @@ export class LabMachine {
         await this.#rescue(loaded.value, run);
         return;
       }
-      if ('value' in loaded) install(this.directory, loaded.value);
-      else this.#options.log.warn({ machine: this.#state.name }, `boot source has no boot document: ${loaded.gaveUp}`);
+      if ('value' in loaded) {
+        // A seed of an older server expects no report.
+        if (loaded.value.report_token !== undefined) return this.#write(loaded.value, run);
+        install(this.directory, loaded.value);
+      } else
+        this.#options.log.warn({ machine: this.#state.name }, `boot source has no boot document: ${loaded.gaveUp}`);
     }
     const { boot } = this.#state;
     const inSetup = boot.enabled !== 'Disabled' && boot.target === 'BiosSetup';
@@ -348,18 +372,54 @@ export class LabMachine {
   }
 
   /** Loads a boot document, which states only its purpose. The seed comes in exchange for the secret in the address. */
-  async #load(source: string, signal: AbortSignal): Promise<Fetched<BootSeed>> {
+  async #load(source: string, signal: AbortSignal): Promise<Fetched<BootSeed> | 'refused'> {
     const loaded = await fetchDocument(source, signal);
     if ('gaveUp' in loaded) return loaded;
-    const known = this.#state.bootKey;
-    const key = known?.url === source ? known.key : randomBytes(24).toString('base64url');
-    if (known?.key !== key) this.#remember({ bootKey: { url: source, key } });
-    return exchange(source, key, signal);
+    const key = randomBytes(24).toString('base64url');
+    this.#remember({ bootKey: { url: source, key } });
+    const machine = this.#faults?.hasOldRamdisk ? {} : { machine: this.#state.uuid };
+    const exchanged = await exchange(source, { key, ...machine }, signal);
+    return 'gaveUp' in exchanged ? 'refused' : exchanged;
+  }
+
+  /** M5 */
+  async #write(seed: BootSeed, run: Run): Promise<void> {
+    const { signal } = run.ended;
+    this.#show('OSBootStarted', 'Writing the image');
+    this.#useUpOverride();
+    const failure = this.#faults?.writeFailure;
+    if (failure) {
+      const { message: why, code } = failure;
+      await report(seed, { status: 'failed', message: why, ...(code !== undefined && { code }) }, signal);
+      return this.#powerOffItself(run);
+    }
+    install(this.directory, seed);
+    const isOld = this.#faults?.hasOldRamdisk ?? false;
+    const message = `${seed.image_name ?? 'the image'} is on the disk`;
+    const end = await report(seed, { status: 'written', message, ...(!isOld && { powers_off: true }) }, signal);
+    if (end === 'power off') return this.#powerOffItself(run);
+    void this.#enqueue(async () => {
+      if (this.#run !== run) return;
+      await this.#endRun();
+      this.#powerOn({ warm: true });
+    });
+  }
+
+  #powerOffItself(run: Run): void {
+    void this.#enqueue(async () => {
+      if (this.#run === run) await this.#powerOff({ graceful: false });
+    });
+  }
+
+  /** The override and the drive that the firmware sees. */
+  get #seen(): Pick<MachineState, 'boot' | 'media'> {
+    return this.#faults?.personality?.changesAtStart === true ? this.#atStart : this.#state;
   }
 
   /** The address that the firmware loads from. Undefined when it boots from disk. */
   async #source(signal: AbortSignal): Promise<string | undefined> {
-    const { boot, media, uuid } = this.#state;
+    const { uuid } = this.#state;
+    const { boot, media } = this.#seen;
     const { pxe } = this.#options;
     if (boot.enabled === 'Disabled') return undefined;
     if (boot.target === 'Pxe') {
@@ -380,7 +440,7 @@ export class LabMachine {
       tap: this.#options.tap,
       environment: this.#options.environment,
       signal: run.ended.signal,
-      state: () => this.#state,
+      state: () => ({ ...this.#state, boot: this.#seen.boot, media: this.#seen.media }),
       booted: () => this.#useUpOverride(),
       show: (detail) => this.#show('OSBootStarted', detail),
       holds: (process) => {
@@ -388,9 +448,7 @@ export class LabMachine {
         run.interrupt = process.interrupt;
       },
     });
-    void this.#enqueue(async () => {
-      if (this.#run === run) await this.#powerOff({ graceful: false });
-    });
+    this.#powerOffItself(run);
   }
 
   async #startSystem(seed: BootSeed, run: Run): Promise<void> {
@@ -444,9 +502,7 @@ export class LabMachine {
         : { status: 'failed', message: `The disk could not be erased: ${failed}` },
       run.ended.signal,
     );
-    void this.#enqueue(async () => {
-      if (this.#run === run) await this.#powerOff({ graceful: false });
-    });
+    this.#powerOffItself(run);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import type { BusMembers } from './active/members.ts';
-import type { DeadLetters, Queues } from './port.ts';
+import type { BusMarks, DeadLetters, Queues } from './port.ts';
 
 /** The durable queue of a group of listeners. */
 export const groupQueue = (group: string): string => `events.${group}`;
@@ -103,7 +103,7 @@ export type BrokerQueues = Omit<Queues, 'peek'> & {
   peek(queue: string, limit: number): Promise<(string | Uint8Array)[]>;
 };
 
-/** The dead letters as the broker keeps them. */
+/** The dead letters as the broker keeps them: of the last life of a message. */
 export interface BrokerDeadLetters extends Omit<DeadLetters, 'replay'> {
   /** True where the store has them, so that they can be read in an outage of the broker. */
   readonly isInStore?: boolean;
@@ -145,5 +145,7 @@ export interface Broker {
   check(): Promise<void>;
   /** See `Bus`. */
   readonly copyTo?: (file: string) => void;
+  /** See `Bus`. */
+  readonly marks?: BusMarks;
   close(): Promise<void>;
 }

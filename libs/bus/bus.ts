@@ -4,6 +4,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { mergePatch } from '@anneal/contracts/merge-patch.ts';
+import { replayEnded } from '@anneal/contracts/resource.ts';
 import { soleProcess } from '@anneal/store/permission.ts';
 import type { Store } from '@anneal/store/port.ts';
 import { groupQueue, type Broker, type BrokerConsumer, type BrokerIntake, type Packet } from './broker.ts';
@@ -14,9 +15,12 @@ import { createDeaths } from './consume/death.ts';
 import type { QuestionSeals } from './open-options.ts';
 import { BusConsumer } from './consume/consumer.ts';
 import { BusConsumers } from './consume/consumers.ts';
+import { createReplayReports } from './consume/report-replay.ts';
 import type { Bus } from './port.ts';
 import { Outages } from './connect/outage.ts';
+import { bytesOfReplay, withEarlierLives } from './replayed.ts';
 import { failedAnswer, Questions } from './send/questions.ts';
+import { Replays } from './send/replays.ts';
 import { SendingOrder, type Packets } from './send/sending-order.ts';
 
 /** A question costs its service several round trips to a database, which may be slow. */
@@ -58,7 +62,8 @@ export function createBus(options: {
   const parts: BusParts = { broker, codec, claimChecks, log, outages: new Outages({ source: broker, now }) };
   const permission = broker.members?.permission ?? soleProcess(newId());
   const consumers = new BusConsumers({ broker, permission, log });
-  const messages = createSender(parts);
+  const replays = new Replays();
+  const messages = createSender(parts, replays);
   let closed = false;
 
   return {
@@ -74,8 +79,9 @@ export function createBus(options: {
         onActive: onHeld,
       }),
     permission,
-    ...createOperatorView(parts),
+    ...createOperatorView(parts, { replays, now }),
     ...(broker.copyTo && { copyTo: broker.copyTo }),
+    ...(broker.marks && { marks: broker.marks }),
     ...(broker.outage && { outage: () => broker.outage?.() }),
     check: async () => {
       if (closed) throw new AnnealError('Unavailable', 'The bus is closed.');
@@ -94,7 +100,10 @@ export function createBus(options: {
 }
 
 /** Messages, events, questions and answers that leave this process. `close` ends the questions that wait. */
-function createSender(parts: BusParts): Pick<Bus, 'send' | 'request' | 'reply' | 'publish'> & { close(): void } {
+function createSender(
+  parts: BusParts,
+  replays: Replays,
+): Pick<Bus, 'send' | 'request' | 'reply' | 'publish'> & { close(): void } {
   const { broker, codec, log, outages } = parts;
   const questions = new Questions();
   const order = new SendingOrder();
@@ -102,7 +111,7 @@ function createSender(parts: BusParts): Pick<Bus, 'send' | 'request' | 'reply' |
   broker.onAnswer((bytes, valid) => {
     // When an answer cannot be read, its question ends at the deadline, and that error names the queue.
     void (async () => codec.decode(bytes, valid))().then(
-      (message) => questions.answer(message),
+      (message) => (message.type === replayEnded.type ? replays.take(message) : questions.answer(message)),
       (error: unknown) => log.error({ err: error }, 'answer not readable; the requester waits until its deadline'),
     );
   });
@@ -170,9 +179,18 @@ function createSender(parts: BusParts): Pick<Bus, 'send' | 'request' | 'reply' |
 function createReceiver(parts: BusParts, consumers: BusConsumers): Pick<Bus, 'consume' | 'subscribe'> {
   const { broker, codec, claimChecks, log } = parts;
   const deaths = createDeaths(parts);
+  const reportReplay = createReplayReports(parts);
   const consumerOf = (
     own: Pick<ConstructorParameters<typeof BusConsumer>[0], 'handler' | 'options' | 'open'>,
-  ): BusConsumer => new BusConsumer({ ...own, codec, claimChecks, log, notifyRequester: deaths(own.options.onDeath) });
+  ): BusConsumer =>
+    new BusConsumer({
+      ...own,
+      codec,
+      claimChecks,
+      log,
+      notifyRequester: deaths(own.options.onDeath),
+      reportReplay,
+    });
 
   return {
     async consume(queue, handler, options = {}) {
@@ -223,7 +241,10 @@ function patched(
 }
 
 /** Queues and dead letters, as operators read and change them. */
-function createOperatorView({ broker, codec, claimChecks, outages }: BusParts): Pick<Bus, 'queues' | 'deadLetters'> {
+function createOperatorView(
+  { broker, codec, claimChecks, outages }: BusParts,
+  { replays, now }: { replays: Replays; now: () => Date },
+): Pick<Bus, 'queues' | 'deadLetters'> {
   /** Without it, each call would wait for the broker up to its own limit, and many calls one after another. */
   const reach = async (): Promise<Broker['queues']> => {
     outages.refuse();
@@ -244,17 +265,30 @@ function createOperatorView({ broker, codec, claimChecks, outages }: BusParts): 
       remove: async (queue) => (await reach()).remove(queue),
     },
     deadLetters: {
-      list: async (parameters) => (await letters()).list(parameters),
-      show: async (id) => (await letters()).show(id),
+      list: async (parameters) => (await (await letters()).list(parameters)).map(withEarlierLives),
+      show: async (id) => {
+        const letter = await (await letters()).show(id);
+        return letter && withEarlierLives(letter);
+      },
       purge: async (parameters) => (await letters()).purge(parameters),
-      async replay(id, patch) {
+      async replay(id, { patch, waitMs = 0 } = {}) {
         outages.refuse();
-        const letter = await broker.deadLetters.show(id);
-        if (!letter) return false;
+        const kept = await broker.deadLetters.show(id);
+        if (!kept) return undefined;
+        const letter = withEarlierLives(kept);
         const message = codec.glance(letter.bytes);
-        if (patch) return broker.deadLetters.replay(id, patched(codec, { id, message, patch }));
-        if (message?.dataref !== undefined) await claimChecks.replaying(id, message, letter.queue);
-        return broker.deadLetters.replay(id);
+        const bytes = patch ? patched(codec, { id, message, patch }) : letter.bytes;
+        if (!patch && message?.dataref !== undefined) await claimChecks.replaying(id, message, letter.queue);
+        const wait = replays.begin();
+        try {
+          const report = waitMs > 0 ? { inbox: broker.inbox, id: wait.id } : undefined;
+          const sent = message && bytesOfReplay(letter, { bytes, at: now().toISOString(), report });
+          // Bytes that are no message stay as they are.
+          const isSent = await broker.deadLetters.replay(id, sent);
+          return isSent ? await wait.outcome(waitMs) : undefined;
+        } finally {
+          wait.end();
+        }
       },
     },
   };

@@ -8,6 +8,8 @@
  * The bytes contain the message after validation. So bytes that this process made, and that an adapter returns without
  * their having left its memory, are read without a second validation. All other bytes are validated.
  */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import type { Definition } from '@anneal/contracts/define.ts';
 import {
   answerSchema,
@@ -99,7 +101,7 @@ export function createCodec(options: {
     },
 
     decode(bytes, valid = false) {
-      const known = valid && typeof bytes === 'string' ? (JSON.parse(bytes) as Envelope) : undefined;
+      const known = valid && typeof bytes === 'string' ? (parseExact(bytes) as unknown as Envelope) : undefined;
       // A claim check always refers to the store, which may have lost the data.
       if (known && known.dataref === undefined) return opened(known);
       const message = readEnvelope(bytes);
@@ -187,7 +189,7 @@ function createValidation(registry: ReadonlyMap<string, Definition>): (message: 
     const found = find(type);
     if (!found) throw new AnnealError(code, `There is no message type ${type}.`);
     if (found.isPlain(data)) return data;
-    const parsed = found.schema.safeParse(data);
+    const parsed = safeParseExact(found.schema, data);
     if (!parsed.success) throw refused(code, `The data of ${type}`, issuesIn('data', parsed.error));
     return parsed.data;
   };
@@ -229,7 +231,7 @@ function readText(bytes: Uint8Array): string {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseExact(text);
   } catch (cause) {
     throw notJson(cause);
   }

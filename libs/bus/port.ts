@@ -104,13 +104,24 @@ export interface DeadLetter {
   /** The queue in which it died. */
   readonly queue: string;
   readonly diedAt: string;
+  /** Also those before its replays. */
   readonly attempts: number;
   readonly failure: Failure;
-  /** One entry per failed attempt, oldest first; bounded. */
+  /** How often it was replayed before it died again. Absent for a message that was not. */
+  readonly replays?: number;
+  /** One entry per failed attempt and per replay, oldest first; bounded. */
   readonly history: readonly { readonly at: string; readonly error: string }[];
   /** The message as received. Text when it is UTF-8, else base64 after `base64:`. */
   readonly bytes: string;
 }
+
+/**
+ * The end of a dead letter that was sent again: handled, or dead again under another id. `sent`: it had no end within the wait,
+ * because it waits for a consumer or for its next attempt.
+ */
+export type ReplayOutcome =
+  | { readonly outcome: 'sent' | 'handled' }
+  | { readonly outcome: 'died'; readonly deadLetter: string; readonly failure: Failure };
 
 /** The queues as operators see them. All but `declare` reject at once in an outage that lasts longer than a second. */
 export interface Queues {
@@ -133,11 +144,13 @@ export interface DeadLetters {
   list(parameters: { queue?: string; limit: number; after?: string }): Promise<DeadLetter[]>;
   show(id: string): Promise<DeadLetter | undefined>;
   /**
-   * Sends it again, to the end of the queue in which it died, with attempts from zero. False when it does not exist.
-   * @param patch changes the data of the message first, as a JSON merge patch (RFC 7396)
+   * Sends it again, to the end of the queue in which it died, with as many attempts as a new message. When it dies again,
+   * its letter has the history of all its lives. Undefined when it does not exist.
+   * @param options.patch changes the data of the message first, as a JSON merge patch (RFC 7396)
+   * @param options.waitMs how long to await its end; 0 when it is absent
    * @throws AnnealError InvalidRequest, with every mistake, when the changed message would not be valid; nothing is sent
    */
-  replay(id: string, patch?: JsonObject): Promise<boolean>;
+  replay(id: string, options?: { patch?: JsonObject; waitMs?: number }): Promise<ReplayOutcome | undefined>;
   purge(parameters: { queue?: string; id?: string }): Promise<number>;
 }
 
@@ -206,5 +219,17 @@ export interface Bus {
    * @throws Error when the file cannot be written; then the broker is as before
    */
   readonly copyTo?: (file: string) => void;
+  /** See {@link BusMarks}. Absent for a broker on a network. */
+  readonly marks?: BusMarks;
   close(): Promise<void>;
+}
+
+/** A number in the file of the broker, which shows whether the file has its last writes. */
+export interface BusMarks {
+  /** 0 in a file that was never marked. */
+  last(): Promise<number>;
+  /** Durable on return. */
+  put(count: number): Promise<void>;
+  /** How many commits this process has made. */
+  commits(): number;
 }

@@ -163,6 +163,7 @@ export function actionsOf(connection: GatewayConnection, stacks: Stacks): Action
             service,
             path: '/stacks/preview',
             method: 'POST',
+            onlyAsks: true,
             body: { ...body, stack_name: stack },
             what,
           })

@@ -1,4 +1,5 @@
 /** The client: all of the gateway's APIs behind one login. */
+import { ownFetch } from './own-fetch.ts';
 import { foundObjectsSchema, type FoundObjects, type ObjectKind } from '@anneal/contracts/calls/found-objects.ts';
 import { overviewSchema, type Overview } from '@anneal/contracts/calls/overview.ts';
 import { actionsOf, type Actions } from './actions.ts';
@@ -124,7 +125,7 @@ export async function info(parameters: { url: string; signal?: AbortSignal }): P
   const root = gatewayRoot(parameters.url);
   const what = `read the version of ${root}`;
   const asked = { what, root, url: new URL(`${root}/api/v1/info`) };
-  const response = await reach(fetch, asked, parameters.signal ? { signal: parameters.signal } : {});
+  const response = await reach(ownFetch, asked, parameters.signal ? { signal: parameters.signal } : {});
   if (!response.ok) throw await failureOf(response, what);
   return read(infoSchema, await response.json(), what);
 }

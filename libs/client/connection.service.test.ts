@@ -16,7 +16,7 @@ afterEach(async () => {
 
 interface Seen {
   logins: number;
-  requests: { method: string; path: string; token: string; last: string | undefined }[];
+  requests: { method: string; path: string; token: string; last: string | undefined; key: string | undefined }[];
 }
 
 /** A gateway that accepts the newest token only; `answer` returns its response to a request. */
@@ -24,7 +24,8 @@ async function gateway(
   answer: (
     request: Seen['requests'][number],
     seen: Seen,
-  ) => { status?: number; body?: string; cut?: boolean; type?: string; after?: Promise<void> },
+  ) => { status?: number; body?: string; cut?: boolean; lost?: boolean; type?: string; after?: Promise<void> },
+  login: Readonly<Record<string, string>> = {},
 ): Promise<{ authUrl: string; seen: Seen; expire: () => void }> {
   const seen: Seen = { logins: 0, requests: [] };
   let valid = '';
@@ -33,7 +34,7 @@ async function gateway(
     if (request.url === '/identity/v3/auth/tokens') {
       seen.logins += 1;
       valid = `token-${seen.logins}`;
-      response.writeHead(201, { 'x-subject-token': valid, 'content-type': 'application/json' });
+      response.writeHead(201, { ...login, 'x-subject-token': valid, 'content-type': 'application/json' });
       const catalog = [{ type: 'orchestration', endpoints: [{ interface: 'public', url: `${base}/heat/` }] }];
       response.end(
         JSON.stringify({ token: { user: { id: 'u1', name: 'admin' }, project: { id: 'p1', name: 'admin' }, catalog } }),
@@ -51,9 +52,11 @@ async function gateway(
       path: request.url ?? '',
       token,
       last: typeof last === 'string' ? last : undefined,
+      key: request.headers['idempotency-key']?.toString(),
     };
     seen.requests.push(one);
-    const { status = 200, body = '{}', cut = false, type = 'application/json', after } = answer(one, seen);
+    const { status = 200, body = '{}', cut = false, lost, type = 'application/json', after } = answer(one, seen);
+    if (lost) return void request.socket.destroy();
     const send = async (): Promise<void> => {
       await after;
       response.writeHead(status, { 'content-type': type });
@@ -114,6 +117,29 @@ describe('openConnection', () => {
     const call = connection.json({ service: 'api', path: '/x', method: 'POST', body: {}, what: 'x' });
     await expect(call).rejects.toMatchObject({ code: 'Unavailable', message: 'Busy.' });
     expect(seen.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['GET', 2],
+    ['POST', 1],
+  ] as const)('C2: a %s whose connection ends before the answer is sent %i times', async (method, times) => {
+    const { authUrl, seen } = await gateway((_, { requests }) => ({ lost: requests.length === 1 }));
+    const connection = await openConnection({ authUrl, ...user });
+    const call = connection.json({ service: 'api', path: '/x', method, what: 'x' });
+    if (method === 'GET') expect(await call).toEqual({});
+    else await expect(call).rejects.toMatchObject({ code: 'Unavailable' });
+    expect(seen.requests).toHaveLength(times);
+  });
+
+  it('C2: sends a POST again with the same key when its connection ends, to a server that takes keys', async () => {
+    const answer = (_: unknown, { requests }: Seen) => ({ lost: requests.length === 1 });
+    const { authUrl, seen } = await gateway(answer, { 'x-anneal-accepts': 'Idempotency-Key' });
+    const connection = await openConnection({ authUrl, ...user });
+    expect(await connection.json({ service: 'api', path: '/x', method: 'POST', body: {}, what: 'x' })).toEqual({});
+    await connection.json({ service: 'api', path: '/x', method: 'POST', body: {}, what: 'x' });
+    const [first, again, other] = seen.requests.map(({ key }) => key);
+    expect(first).toMatch(/^[0-9a-f]{32}$/);
+    expect([again === first, other === first]).toEqual([true, false]);
   });
 
   it('reports a slow answer once, and no quick one', async () => {

@@ -2,12 +2,17 @@
  * A logged-in connection to the gateway: one token for all calls, the catalog of the APIs, errors as AnnealError.
  *
  * C1. A token is used until the gateway refuses it; then exactly one login serves all refused calls.
- * C2. A call is repeated at most once, and only after a refused token, so that the gateway never does the work twice.
+ * C2. A call is repeated at most once, and only after a refused token, so that the gateway never does the work twice. A call
+ *     that only reads, and one with a key (`Idempotency-Key`), is repeated also when its connection ends before the answer
+ *     (`reach.ts`).
  */
+import { ownFetch } from './own-fetch.ts';
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { holdsCredentials } from '@anneal/contracts/address.ts';
 import type { SessionView } from '@anneal/contracts/calls/session.ts';
 import { isObject, jsonIn } from '@anneal/contracts/plain-json.ts';
+import { acceptsHeader, keyHeader, newKey } from '@anneal/contracts/request-key.ts';
 import { reach, type RequestOptions, type WholeAnswer, type SendOver, type WaitReports } from './reach.ts';
 
 /** The APIs of the gateway, by their type in the catalog. */
@@ -50,6 +55,8 @@ export interface CallParameters {
   method?: string | undefined;
   query?: Record<string, string | number | boolean | readonly string[] | undefined> | undefined;
   body?: unknown;
+  /** A POST that changes nothing, so that the server need not remember it. */
+  onlyAsks?: true;
   /** Bytes instead of a body for JSON. They are read once, so a call with them needs a token that is valid. */
   content?: { readonly stream: ReadableStream<Uint8Array> | Blob; readonly size: number } | undefined;
   /** Sends this request for JSON in another way, such as one that reports its progress. */
@@ -96,6 +103,8 @@ interface Session {
   user: { id: string; name: string };
   projectId: string;
   endpoints: ReadonlyMap<string, string>;
+  /** The server recognises requests by their keys. */
+  takesKeys: boolean;
 }
 
 const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
@@ -111,17 +120,23 @@ interface Opening {
   reports?: WaitReports | undefined;
 }
 
+/** The services that recognise a request by its key. */
+const withKeys: ReadonlySet<GatewayService> = new Set(['api', 'orchestration']);
+
 /** A request in the form of `fetch`. */
 function optionsOf(
   {
+    service,
     method,
+    onlyAsks,
     body,
     content,
     headers,
     signal,
-  }: Pick<CallParameters, 'method' | 'body' | 'content' | 'headers' | 'signal'>,
+  }: Pick<CallParameters, 'service' | 'method' | 'onlyAsks' | 'body' | 'content' | 'headers' | 'signal'>,
   session: Session,
 ): RequestOptions {
+  const isRemembered = method === 'POST' && !onlyAsks && !content && withKeys.has(service);
   return {
     method: method ?? 'GET',
     headers: {
@@ -130,6 +145,7 @@ function optionsOf(
       ...(content && { 'content-type': 'application/octet-stream' }),
       // A browser states the length of a file by itself.
       ...(content && !(content.stream instanceof Blob) && { 'content-length': String(content.size) }),
+      ...(session.takesKeys && isRemembered && { [keyHeader]: newKey() }),
       ...headers,
       ...(session.token !== undefined && { 'x-auth-token': session.token }),
       ...(session.proof !== undefined && { 'x-anneal-proof': session.proof }),
@@ -151,7 +167,7 @@ export async function openConnection(login: Login, options: Opening = {}): Promi
   }
   const url = gatewayRoot(login.authUrl);
   const identity = `${url}/identity/v3`;
-  const sender = options.send ?? fetch;
+  const sender = options.send ?? ownFetch;
   const { reports = {} } = options;
   const { slow } = reports;
   let session = await authenticate({ login, identity, sender, slow, signal: options.signal });
@@ -176,10 +192,10 @@ export async function openConnection(login: Login, options: Opening = {}): Promi
 
   const send = <A extends WholeAnswer>(
     over: SendOver<A>,
-    { service, path, method, query, body, content, headers, signal, what }: CallParameters,
+    { path, query, what, ...request }: CallParameters,
   ): Promise<A> => {
     checkSegments(path, what);
-    const target = new URL(endpoint(service) + path);
+    const target = new URL(endpoint(request.service) + path);
     for (const [name, value] of Object.entries(query ?? {})) {
       if (value === undefined) continue;
       if (typeof value === 'object') for (const item of value) target.searchParams.append(name, item);
@@ -188,8 +204,8 @@ export async function openConnection(login: Login, options: Opening = {}): Promi
     return reach(
       over,
       // An upload takes its time, and has a display of its own.
-      { what, root: url, url: target, slow: content ? undefined : slow },
-      optionsOf({ method, body, content, headers, signal }, session),
+      { what, root: url, url: target, slow: request.content ? undefined : slow },
+      optionsOf(request, session),
     );
   };
 
@@ -214,11 +230,11 @@ export async function openConnection(login: Login, options: Opening = {}): Promi
     },
     url,
     reports,
-    call: (parameters) => succeed(fetch, parameters),
+    call: (parameters) => succeed(ownFetch, parameters),
     async json(parameters) {
       const response = await succeed(parameters.over ?? sender, parameters);
       const text = await response.text();
-      return text === '' ? null : (JSON.parse(text) as unknown);
+      return text === '' ? null : parseExact(text);
     },
   };
 }
@@ -281,7 +297,8 @@ async function authenticate(input: {
     const chosen = known.find((one) => one.interface === 'public') ?? known[0];
     if (chosen) endpoints.set(type, withoutSlash(chosen.url));
   }
-  return { token, user, projectId: project.id, endpoints };
+  const takesKeys = response.headers.get(acceptsHeader)?.toLowerCase() === keyHeader;
+  return { token, user, projectId: project.id, endpoints, takesKeys };
 }
 
 /** Keystone's own text says neither who logs in nor where. */
@@ -328,6 +345,8 @@ const sessionOf = ({ proof, user, project, paths }: SessionView, root: string): 
   user,
   projectId: project.id,
   endpoints: new Map(Object.entries(paths).map(([type, path]) => [type, withoutSlash(root + path)])),
+  // The page came from this server.
+  takesKeys: true,
 });
 
 /** The body of a login by password at Keystone. */

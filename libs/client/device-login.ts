@@ -1,4 +1,5 @@
 /** A login by the OpenID provider of a server, which the user confirms in any browser. */
+import { ownFetch } from './own-fetch.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { z } from 'zod';
 import { gatewayRoot } from './connection.ts';
@@ -42,7 +43,7 @@ export async function deviceLogin(parameters: {
   const what = `log in at ${root} by its OpenID provider`;
   const post = async (path: string, body: object) => {
     const response = await reach(
-      fetch,
+      ownFetch,
       { what, root, url: new URL(`${root}/identity/oidc${path}`) },
       {
         method: 'POST',
@@ -79,7 +80,7 @@ export async function deviceLogin(parameters: {
 /** The name of the OpenID provider of a server; undefined without one. */
 export async function oidcProvider({ url }: { url: string }): Promise<string | undefined> {
   const what = 'find the OpenID provider';
-  const response = await reach(fetch, { what, root: url, url: new URL(`${url}/identity/oidc`) });
+  const response = await reach(ownFetch, { what, root: url, url: new URL(`${url}/identity/oidc`) });
   if (!response.ok) throw await failureOf(response, what);
   const schema = z.object({ provider: z.object({ name: z.string() }).nullable() });
   return read(schema, await response.json(), what).provider?.name;

@@ -1,4 +1,5 @@
 /** Hosts and deployments. */
+import { ownFetch } from './own-fetch.ts';
 import {
   deploymentViewSchema,
   startedDeploymentSchema,
@@ -12,12 +13,15 @@ import {
   type HostBrokerAccess,
   type HostView,
 } from '@anneal/contracts/calls/hosts.ts';
+import { configWarningsSchema } from '@anneal/contracts/calls/configs.ts';
+import type { Mistake } from '@anneal/contracts/failure.ts';
 import type { PageRequest } from '@anneal/contracts/page.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { bootSeedSchema, type BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { z } from 'zod';
 import type { GatewayConnection } from './connection.ts';
 import { failureOf } from './failure.ts';
+import { reach } from './reach.ts';
 import { readPage, type PageOf } from './page.ts';
 import { read, readList } from './read.ts';
 import { followStream } from './stream.ts';
@@ -47,7 +51,13 @@ export interface HostCalls {
 /** Configs that run on hosts outside any stack. Repeats with the same id are harmless. */
 export interface Deployments {
   /** Stores a config under an id of the caller. A repeat changes nothing. */
-  storeConfig(parameters: { id: string; name: string; config: string; options: JsonObject }): Promise<void>;
+  /** The warnings say what may make it fail on a host. */
+  storeConfig(parameters: {
+    id: string;
+    name: string;
+    config: string;
+    options: JsonObject;
+  }): Promise<{ warnings?: readonly Mistake[] | undefined }>;
   /** Runs a stored config on hosts, at most 100 at a time. A repeat runs nothing twice. `seconds` limits each. */
   run(parameters: { config: string; hosts: readonly string[]; seconds: number }): Promise<StartedDeployment[]>;
   /** Deletes a deployment without a stack. */
@@ -100,12 +110,17 @@ export function hostsOf(connection: GatewayConnection): HostCalls {
       return read(z.object({ host: hostViewSchema, url: z.string(), expires_at: z.string() }), body, what);
     },
     async seed({ url }) {
-      const response = await fetch(`${url}/exchange`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ key: crypto.randomUUID() }),
-      });
       const what = 'exchange the address for a seed';
+      const address = new URL(`${url}/exchange`);
+      const response = await reach(
+        ownFetch,
+        { what, root: address.origin, url: address },
+        {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ key: crypto.randomUUID() }),
+        },
+      );
       if (!response.ok) throw await failureOf(response, what);
       return read(bootSeedSchema, await response.json(), what);
     },
@@ -182,7 +197,9 @@ export function deploymentsOf(connection: GatewayConnection): Deployments {
       return readList({ deployments: deploymentViewSchema }, body, what);
     },
     async storeConfig(body) {
-      await connection.call({ service, path: '/configs', method: 'POST', body, what: 'store the config' });
+      const what = 'store the config';
+      const answer = await connection.json({ service, path: '/configs', method: 'POST', body, what });
+      return read(z.object({ warnings: configWarningsSchema }), answer, what);
     },
     async run(body) {
       const what = `run the config on ${body.hosts.length} hosts`;

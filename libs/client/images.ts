@@ -1,4 +1,5 @@
 /** Images that machines write to their disks. */
+import { ownFetch } from './own-fetch.ts';
 import { imageList, imageSchema, type ImageView } from '@anneal/contracts/calls/images.ts';
 import type { GatewayConnection } from './connection.ts';
 import type { SendOver, WholeAnswer } from './reach.ts';
@@ -45,7 +46,7 @@ export function imagesOf(connection: GatewayConnection): ImageCalls {
       const body = { name, url, sha256, size };
       return read(imageSchema, await connection.json({ service, method: 'POST', path: '/images', body, what }), what);
     },
-    async upload({ name, content: stream, size, sha256, signal, over = fetch }) {
+    async upload({ name, content: stream, size, sha256, signal, over = ownFetch }) {
       const what = `upload the image ${name}`;
       const body = await connection.json({
         service,

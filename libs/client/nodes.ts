@@ -10,6 +10,7 @@ import {
   consoleLogRowsSchema,
   nodeHistoryRowSchema,
   nodeSchema,
+  offConfirmationSchema,
   sensorRowSchema,
   type BootDeviceState,
   type ConsoleLogRows,
@@ -83,7 +84,15 @@ export interface NodeCalls {
     signal?: AbortSignal | undefined;
   }): Promise<ConsoleLogRows>;
   maintenance(parameters: { node: string; on: boolean; reason?: string | undefined }): Promise<void>;
-  remove(parameters: { node: string }): Promise<void>;
+  /**
+   * States that the machine is off, which its BMC cannot prove. Resolves with what speaks against it: its host asked for work
+   * after its BMC was last heard.
+   */
+  confirmOff(parameters: { node: string; reason: string }): Promise<{ warning: string | null }>;
+  /** Forgets the losses of the machine, which placement takes like any other then. */
+  clearSuspect(parameters: { node: string }): Promise<void>;
+  /** `force`: in every state, also with a server, in maintenance, when the machine is proven to be off. */
+  remove(parameters: { node: string; force?: boolean | undefined }): Promise<void>;
 }
 
 const pageSize = 1000;
@@ -147,10 +156,21 @@ export function nodesOf(connection: GatewayConnection): NodeCalls {
       if (on) await put(path, { ...(reason !== undefined && { reason }) }, what);
       else await connection.call({ service, path, method: 'DELETE', headers, what });
     },
-    async remove({ node }) {
+    async confirmOff({ node, reason }) {
+      const what = `confirm that the machine of node ${node} is off`;
+      const path = `/nodes/${encodeURIComponent(node)}/confirm-off`;
+      const body = await connection.json({ service: 'api', path, method: 'POST', body: { reason }, what });
+      return read(offConfirmationSchema, body, what);
+    },
+    async clearSuspect({ node }) {
+      const path = `/nodes/${encodeURIComponent(node)}/clear-suspect`;
+      await connection.call({ service: 'api', path, method: 'POST', what: `clear the losses of node ${node}` });
+    },
+    async remove({ node, force }) {
       await connection.call({
         service,
         path: pathOf(node),
+        query: force === true ? { force: 'true' } : {},
         method: 'DELETE',
         headers,
         what: `remove the node ${node}`,

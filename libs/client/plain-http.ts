@@ -3,9 +3,8 @@
  * It follows redirects within one server only, because the requests have a token.
  */
 import type { IncomingMessage, request } from 'node:http';
+import { redirectOf } from './own-fetch.ts';
 import type { WholeAnswer, RequestOptions } from './reach.ts';
-
-const mostRedirects = 5;
 
 /** Without `import`, which reads every export: `WebSocket` of `node:http` loads `fetch`, 60 ms of processor time. */
 const requestOf = (protocol: string): typeof request =>
@@ -18,9 +17,9 @@ export async function plainHttp(url: URL, asked: RequestOptions): Promise<WholeA
   let target = url;
   for (let redirects = 0; ; redirects += 1) {
     const { status, headers, body } = await exchange(target, asked);
-    const moved = [301, 302, 303, 307, 308].includes(status) && (asked.method ?? 'GET') === 'GET';
-    const next = moved && headers.location !== undefined ? new URL(headers.location, target) : undefined;
-    if (next?.origin !== url.origin || redirects === mostRedirects) {
+    const answer = { status, location: headers.location };
+    const next = redirectOf(answer, { url: target, method: asked.method, redirects });
+    if (!next) {
       return {
         status,
         ok: status >= 200 && status < 300,

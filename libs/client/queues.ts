@@ -9,9 +9,11 @@ import {
   deadLetterSchema,
   peekedSchema,
   queueRowSchema,
+  replayedSchema,
   type DeadLetterRow,
   type Peeked,
   type QueueRow,
+  type ReplayedLetter,
 } from './representation.ts';
 import { followStream, type StreamedEvent } from './stream.ts';
 
@@ -43,8 +45,11 @@ export interface DeadLetterCalls {
     messages?: boolean | undefined;
   }): Promise<DeadLetterRow[]>;
   show(parameters: { id: string }): Promise<DeadLetterRow>;
-  /** `data` changes the data of the message first, as a JSON merge patch (RFC 7396). */
-  replay(parameters: { id: string; data?: JsonObject | undefined }): Promise<void>;
+  /**
+   * Sends it again, and awaits its end for `wait` seconds; 0 when it is absent.
+   * @param parameters.data changes the data of the message first, as a JSON merge patch (RFC 7396)
+   */
+  replay(parameters: { id: string; data?: JsonObject | undefined; wait?: number | undefined }): Promise<ReplayedLetter>;
   purge(parameters: { id: string }): Promise<void>;
   /** All of a queue, or of every queue. Returns how many. */
   purgeAll(parameters: { queue: string | undefined }): Promise<number>;
@@ -112,10 +117,11 @@ export function deadLettersOf(connection: GatewayConnection): DeadLetterCalls {
       const what = `show the dead letter ${id}`;
       return read(deadLetterSchema, await connection.json({ service, path: pathOf(id), what }), what);
     },
-    async replay({ id, data }) {
+    async replay({ id, data, wait }) {
       const what = `replay the dead letter ${id}`;
-      const body = data && { data };
-      await connection.call({ service, path: `${pathOf(id)}/replay`, method: 'POST', what, ...(body && { body }) });
+      const body = { ...(data && { data }), ...(wait !== undefined && { wait }) };
+      const path = `${pathOf(id)}/replay`;
+      return read(replayedSchema, await connection.json({ service, path, method: 'POST', what, body }), what);
     },
     async purge({ id }) {
       await connection.call({ service, path: pathOf(id), method: 'DELETE', what: `purge the dead letter ${id}` });

@@ -1,5 +1,6 @@
 /** Requests with an error that says which server was not reached, instead of `fetch failed`. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { keyHeader } from '@anneal/contracts/request-key.ts';
 
 /** An answer with its whole body. `Response` has this form. */
 export interface WholeAnswer {
@@ -35,6 +36,17 @@ const slowMs = 2_000;
 /** A server that refuses a larger body may end the connection before the client has read the refusal. */
 const mostUnread = 512 * 1024;
 
+/** OpenSSL's names of a certificate whose authority is not known here. */
+const untrusted: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+const trustRemedy =
+  'Set NODE_EXTRA_CA_CERTS to the file with the certificate of its authority, in the environment of this command.';
+
 /**
  * @throws AnnealError Unavailable with the address and the reason when no server answers; TooLarge when it ends the
  *   connection within a large request
@@ -47,11 +59,10 @@ export async function reach<A extends WholeAnswer>(
   const where = what.includes(root) ? '' : ` at ${root}`;
   const timer = slow && setTimeout(() => slow(`Waiting to ${what}${where} …`), slowMs);
   try {
-    return await send(url, asked);
+    return await sendOnKept(send, url, asked);
   } catch (error) {
-    if (asked.signal?.aborted) throw error;
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const reason = cause instanceof Error ? ('code' in cause ? String(cause.code) : cause.message) : String(cause);
+    if (asked.signal?.aborted || error instanceof AnnealError) throw error;
+    const reason = reasonOf(error);
     const size = typeof asked.body === 'string' ? new Blob([asked.body]).size : 0;
     if (size > mostUnread && (reason === 'EPIPE' || reason === 'ECONNRESET')) {
       throw new AnnealError(
@@ -60,15 +71,46 @@ export async function reach<A extends WholeAnswer>(
         { cause: error },
       );
     }
+    if (untrusted.has(reason)) {
+      throw new AnnealError(
+        'Unavailable',
+        `Could not ${what}: this computer does not trust the certificate of the server at ${root} (${reason}).`,
+        { cause: error, details: { url: root, reason, remedy: trustRemedy } },
+      );
+    }
     throw new AnnealError('Unavailable', `Could not ${what}: no server answers at ${root} (${reason}).`, {
       cause: error,
       details: {
         url: root,
         reason,
-        remedy: 'Check that the server is running (start it with `npm start`), or correct OS_AUTH_URL.',
+        remedy:
+          'Check that the server runs at this address: `npm start` starts a local one, with the --data that it had before.',
       },
     });
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The codes of connections that end before an answer. */
+const cutOff: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+/**
+ * Sends a request, and a second time when its connection ends before the answer, if it only reads or has a key: a server
+ * that stops ends the connections that it keeps, perhaps while a request is on its way (RFC 9112, section 9.3.1).
+ */
+async function sendOnKept<A extends WholeAnswer>(send: SendOver<A>, url: URL, asked: RequestOptions): Promise<A> {
+  try {
+    return await send(url, asked);
+  } catch (error) {
+    const { method = 'GET', headers = {} } = asked;
+    const isRepeatable = method === 'GET' || method === 'HEAD' || keyHeader in headers;
+    if (!isRepeatable || asked.signal?.aborted || !cutOff.has(reasonOf(error))) throw error;
+    return send(url, asked);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? ('code' in cause ? String(cause.code) : cause.message) : String(cause);
 }

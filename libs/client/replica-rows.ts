@@ -1,4 +1,5 @@
 /** One row per replica of each service, for lists of services in the terminal and in the browser. Pure. */
+import { byNaturalOrder } from '@anneal/contracts/natural-order.ts';
 import type { ReplicaRow, ServiceRow } from './representation.ts';
 
 /** A service with one of its replicas, or with none when none has shown a sign of life. */
@@ -22,9 +23,7 @@ export const serviceReplicas = (services: readonly ServiceRow[]): ServiceReplica
 /** The remarks of all services together: on several versions that run, and on replicas that do not report. */
 export function remarksOn(services: readonly ServiceRow[]): string[] {
   const live = services.flatMap(({ replicas }) => replicas.filter(({ status }) => status !== 'silent'));
-  const versions = [...new Set(live.map(({ version }) => version))].toSorted((a, b) =>
-    a.localeCompare(b, undefined, { numeric: true }),
-  );
+  const versions = [...new Set(live.map(({ version }) => version))].toSorted(byNaturalOrder);
   const unreported = services.filter((service) => service.unreported > 0).map(({ name }) => name);
   return [
     ...(versions.length > 1

@@ -3,7 +3,7 @@
  * not need pass through unread, so that a newer gateway never breaks an older client.
  */
 import { bmcHealthSchema } from '@anneal/contracts/bmc-health.ts';
-import { mistakeSchema } from '@anneal/contracts/failure.ts';
+import { failureSchema, mistakeSchema } from '@anneal/contracts/failure.ts';
 import { json, jsonObject } from '@anneal/contracts/json.ts';
 import { driftSchema } from '@anneal/contracts/drift.ts';
 import { z } from 'zod';
@@ -32,6 +32,9 @@ export const stackRowSchema = z.looseObject({
   stack_status_reason: z.string().nullable().default(''),
   creation_time: time,
   updated_time: time,
+  /** When the last action ended. Null while one runs, and from older gateways. */
+  finished_at: time,
+  cancelled: z.boolean().default(false),
   tags: z.array(z.string()).nullable().default(null),
   /** The id of its project, in a list over all projects. */
   project: z.string().optional(),
@@ -118,6 +121,8 @@ export const nodeSchema = z.looseObject({
   power_state: z.string().nullable().default(null),
   target_power_state: z.string().nullable().default(null),
   instance_uuid: z.string().nullable().default(null),
+  /** The server that the node has: `name`, `project`. Empty without one. */
+  instance_info: z.looseObject({ name: z.string().optional() }).nullable().default(null),
   resource_class: z.string().nullable().default(null),
   maintenance: z.boolean().default(false),
   maintenance_reason: z.string().nullable().default(null),
@@ -179,6 +184,9 @@ export type ConsoleLogRows = z.infer<typeof consoleLogRowsSchema>;
 /** A sensor of a machine. */
 export type SensorRow = z.infer<typeof sensorRowSchema>;
 
+/** The answer to the statement that a machine is off: what speaks against it. */
+export const offConfirmationSchema = z.looseObject({ warning: z.string().nullable() });
+
 /** A queue in a list, with its measures. */
 export const queueRowSchema = z.looseObject({
   name: z.string(),
@@ -195,6 +203,15 @@ export type QueueRow = z.infer<typeof queueRowSchema>;
 
 /** A dead letter as the gateway shows it: all fields from the bus, and certainly these. */
 export const deadLetterSchema = z.looseObject({ id: z.string() });
+/** The end of a dead letter that was sent again. Earlier gateways do not report it. */
+export const replayedSchema = z.looseObject({
+  outcome: z.enum(['sent', 'handled', 'died']).default('sent'),
+  dead_letter: z.string().optional(),
+  failure: failureSchema.optional(),
+});
+/** A replayed dead letter: `sent` when it had no end within the wait. */
+export type ReplayedLetter = z.infer<typeof replayedSchema>;
+
 /** A dead letter in a list. */
 export type DeadLetterRow = z.infer<typeof deadLetterSchema>;
 

@@ -1,4 +1,5 @@
 /** The session of a browser: its cookie holds the token, so that no script of a page can read it. */
+import { ownFetch } from './own-fetch.ts';
 import { sessionSchema, type SessionView } from '@anneal/contracts/calls/session.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { passwordRequest } from './connection.ts';
@@ -20,7 +21,7 @@ export async function startSession(parameters: {
   const { url, username, password, project } = parameters;
   const what = `log in as ${username}`;
   const login = await reach(
-    fetch,
+    ownFetch,
     { what, root: url, url: new URL(`${url}/identity/v3/auth/tokens`) },
     {
       method: 'POST',
@@ -31,7 +32,7 @@ export async function startSession(parameters: {
   if (!login.ok) throw refusedIn(await failureOf(login, what));
   const token = login.headers.get('x-subject-token') ?? '';
   const session = await reach(
-    fetch,
+    ownFetch,
     { what, root: url, url: sessionUrl(url) },
     {
       method: 'POST',
@@ -51,7 +52,7 @@ function refusedIn(failure: AnnealError): AnnealError {
 /** The session of this browser. @throws AnnealError Unauthorized without one */
 export async function findSession({ url }: { url: string }): Promise<SessionView> {
   const what = 'find the session of this browser';
-  const response = await reach(fetch, { what, root: url, url: sessionUrl(url) });
+  const response = await reach(ownFetch, { what, root: url, url: sessionUrl(url) });
   if (!response.ok) throw await failureOf(response, what);
   return read(sessionSchema, await response.json(), what);
 }
@@ -60,7 +61,7 @@ export async function findSession({ url }: { url: string }): Promise<SessionView
 export async function endSession({ url, proof }: { url: string; proof: string }): Promise<void> {
   const what = 'log out';
   const response = await reach(
-    fetch,
+    ownFetch,
     { what, root: url, url: sessionUrl(url) },
     {
       method: 'DELETE',

@@ -210,6 +210,7 @@ export function stacksOf(connection: GatewayConnection): Stacks {
         service,
         path: '/validate',
         method: 'POST',
+        onlyAsks: true,
         body: { ...bundleBody(bundle), ...(parameters && { parameters }) },
         what,
       });

@@ -7,6 +7,7 @@
  * T3. A refusal that a retry cannot fix (forbidden, not found) ends it with the error. The signal ends it without an
  *     error.
  */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import type { CallParameters, GatewayConnection } from './connection.ts';
@@ -60,7 +61,7 @@ export async function* followStream(parameters: StreamParameters): AsyncGenerato
       for await (const event of messagesOf(response)) {
         if (event.id !== undefined) last = event.id; // T1
         wait = shortestWait;
-        yield { id: event.id ?? '', name: event.event ?? 'message', data: JSON.parse(event.data) as unknown };
+        yield { id: event.id ?? '', name: event.event ?? 'message', data: parseExact(event.data) };
       }
     } catch (error) {
       if (signal.aborted) return;

@@ -26,7 +26,7 @@ export function templatesOf(connection: GatewayConnection): TemplateCalls {
       const path = '/templates/check';
       return read(
         templateCheckAnswerSchema,
-        await connection.json({ service: 'api', path, method: 'POST', body, what, signal }),
+        await connection.json({ service: 'api', path, method: 'POST', onlyAsks: true, body, what, signal }),
         what,
       );
     },

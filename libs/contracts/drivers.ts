@@ -1,7 +1,10 @@
 /** The drivers of nodes: how each reaches a BMC, in Ironic's names, and what its protocol lacks. */
 import { z } from 'zod';
 import { holdsCredentials } from './address.ts';
+import { hostNameProblem } from './host-name.ts';
 import type { JsonObject } from './json.ts';
+import { isIpAddress } from './readers/ip.ts';
+import { webAddressSchema } from './readers/web-address.ts';
 
 /** The drivers of machines, in Ironic's names. */
 export const machineDrivers = ['redfish', 'ipmi'] as const;
@@ -11,12 +14,10 @@ export const driverNames = [...machineDrivers, 'fake-hardware'] as const;
 export type DriverName = (typeof driverNames)[number];
 
 const redfishInfoSchema = z.object({
-  redfish_address: z
-    .url({ protocol: /^https?$/, error: 'expected an address that begins with http:// or https://' })
-    .refine(
-      (text) => !holdsCredentials(text),
-      'must not contain a user or password: put them into redfish_username and redfish_password',
-    ),
+  redfish_address: webAddressSchema('expected an address that begins with http:// or https://').refine(
+    (text) => !holdsCredentials(text),
+    'must not contain a user or password: put them into redfish_username and redfish_password',
+  ),
   redfish_system_id: z
     .string()
     .min(1)
@@ -40,7 +41,6 @@ const wholeNumber = (most: number, what: string) =>
     .union([z.number(), z.string()], { error: what })
     .refine((value) => /^\d{1,5}$/.test(String(value)) && Number(value) >= 1 && Number(value) <= most, what)
     .transform(Number);
-const hostName = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/;
 // The program reads the name and the password as C strings.
 const plainText = (most: number) =>
   z
@@ -51,9 +51,11 @@ const plainText = (most: number) =>
 
 const ipmiInfoSchema = z.object({
   ipmi_address: z
-    .union([z.ipv4(), z.ipv6(), z.string().regex(hostName)], {
-      error: 'expected an IP address or the name of a host, without ipmi:// and without a port',
-    })
+    .string()
+    .refine(
+      (text) => isIpAddress(text) || hostNameProblem(text) === undefined,
+      'expected an IP address or the name of a host, without ipmi:// and without a port',
+    )
     .meta({ description: 'IP address or name of the BMC.' }),
   ipmi_port: wholeNumber(65_535, 'expected a UDP port from 1 to 65535')
     .optional()

@@ -119,6 +119,7 @@ export const errorTable = table({
     remedy: 'Check the object that it waited for, or raise the timeout.',
   },
   ResourceFailed: { status: 500, kind: 'final', remedy: 'Fix the cause that the message names, then retry.' },
+  Cancelled: { status: 409, kind: 'final', remedy: 'Begin the action again, if it is still wanted.' },
   Superseded: { status: 409, kind: 'final', remedy: 'A newer request replaced this one; follow the newer one.' },
   InvalidMessage: {
     status: 400,

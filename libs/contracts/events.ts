@@ -48,7 +48,8 @@ export type StackEventData = z.infer<typeof stackEventData>;
 export type ResourceEventData = z.infer<typeof resourceEventData>;
 
 const stages = ['started', 'completed', 'failed'] as const;
-const verbs = [
+type Stage = (typeof stages)[number];
+const stackVerbs = [
   'create',
   'update',
   'delete',
@@ -60,10 +61,14 @@ const verbs = [
   'restore',
   'adopt',
 ] as const;
-type Stage = (typeof stages)[number];
-type Verb = (typeof verbs)[number];
+/** The rollback or restore of a stack creates, updates and deletes resources. */
+const resourceVerbs = ['create', 'update', 'delete', 'check', 'suspend', 'resume', 'snapshot', 'adopt'] as const;
 
-const familyOf = <T, const Noun extends string>(noun: Noun, data: z.ZodType<T>) =>
+const familyOf = <T, const Noun extends string, const Verb extends string>(
+  noun: Noun,
+  verbs: readonly Verb[],
+  data: z.ZodType<T>,
+) =>
   Object.fromEntries(
     verbs.flatMap((verb) =>
       stages.map((stage) => [
@@ -78,9 +83,9 @@ const familyOf = <T, const Noun extends string>(noun: Noun, data: z.ZodType<T>) 
   ) as unknown as { readonly [Step in `${Verb}.${Stage}`]: EventDefinition<T, `${Noun}.${Step}`> };
 
 /** `stackEvent['create.completed']` */
-export const stackEvent = familyOf('stack', stackEventData);
+export const stackEvent = familyOf('stack', stackVerbs, stackEventData);
 /** The events of resources, by action and stage. */
-export const resourceEvent = familyOf('resource', resourceEventData);
+export const resourceEvent = familyOf('resource', resourceVerbs, resourceEventData);
 
 const hookData = resourceEventData.omit({ seconds: true, failure: true }).extend({ hook: z.string() });
 export type HookEventData = z.infer<typeof hookData>;
@@ -258,6 +263,16 @@ export const nodeEvent = {
   bootRefused: event(
     'node.boot.refused',
     'A boot secret was correct but its exchange was refused: another program may have the secret.',
+    nodeData,
+  ),
+  offConfirmed: event(
+    'node.off.confirmed',
+    'A person stated that a machine is off, which its BMC could not prove. The reason is the statement.',
+    nodeData,
+  ),
+  suspectChanged: event(
+    'node.suspect.changed',
+    'The machine of a node died without an order, or a person cleared its losses. The reason names the last loss.',
     nodeData,
   ),
   removed: event('node.removed', 'A node was removed.', nodeData),

@@ -1,9 +1,18 @@
 /** The result of an inspection of a machine, in the form of Ironic's inventory. */
 import { isObject, type Json, type JsonObject } from './json.ts';
+import { readMac } from './readers/mac.ts';
 
 /** The interfaces among the properties of a node. */
 export const nicsIn = ({ interfaces }: { interfaces?: Json | undefined }): JsonObject[] =>
   Array.isArray(interfaces) ? interfaces.filter(isObject) : [];
+
+/**
+ * The address by which an interface is a port of its node, in its one form. Undefined for an interface without a usable
+ * address, and for one that an inspection marked because another node or another interface has its port.
+ */
+export function portAddressOf({ mac_address: mac, not_a_port: why }: JsonObject): string | undefined {
+  return typeof mac === 'string' && typeof why !== 'string' ? readMac(mac) : undefined;
+}
 
 /** The inventory in the properties of a node. Pure. */
 export function inventoryIn(properties: JsonObject): JsonObject {

@@ -17,7 +17,8 @@ export function patched(
   allowed: PatchedFields,
 ): { readonly result: JsonObject; readonly mistakes: Mistake[] } {
   const mistakes: Mistake[] = [];
-  let result = structuredClone(fields);
+  // Each operation makes new holders.
+  let result = fields;
   for (const [at, operation] of patch.entries()) {
     try {
       result = applied(result, operation, allowed);

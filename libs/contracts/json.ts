@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isExact } from './exact-number.ts';
 import { isObject, type Json, type JsonObject } from './plain-json.ts';
 
 export { isObject, type Json, type JsonObject } from './plain-json.ts';
@@ -31,9 +32,10 @@ export const storedProperty = (properties: SealableObject, name: string): Json |
 export const hasSealedForm = (value: Json): boolean =>
   isObject(value) && typeof value['$sealed'] === 'string' && Object.keys(value).length === 1;
 
-/** Deep equality of JSON; ignores the order of keys. */
+/** Deep equality of JSON; ignores the order of keys. Numbers are equal when they have the same form: 1.0 is not 1. */
 export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
+  if (isExact(a) || isExact(b)) return isExact(a) && isExact(b) && a.source === b.source;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a) || Array.isArray(b)) {
     return (
@@ -59,6 +61,7 @@ const shortText = 512;
 export function jsonBytes(value: unknown, most = Infinity): number {
   if (typeof value === 'string') return 2 + (value.length < shortText ? value.length : Buffer.byteLength(value));
   if (typeof value !== 'object' || value === null) return typeof value === 'number' ? 8 : 5;
+  if (isExact(value)) return value.source.length;
   let bytes = 2;
   if (Array.isArray(value)) {
     for (const item of value) {

@@ -1,4 +1,5 @@
 /** JSON merge patches (RFC 7396): an object names what changes, and null removes a field. */
+import { toRecord } from './ordered-map.ts';
 import { isObject, sameJson, type Json, type JsonObject } from './json.ts';
 
 /** The target with the changes of the patch. An array is replaced as a whole. */
@@ -9,7 +10,7 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
     if (value === null) result.delete(key);
     else result.set(key, mergePatch(result.get(key), value));
   }
-  return Object.fromEntries(result);
+  return toRecord(result);
 }
 
 /**
@@ -26,5 +27,5 @@ export function mergePatchBetween(before: JsonObject, after: JsonObject): JsonOb
       if (inner) changes.set(key, inner);
     } else if (!sameJson(old, value)) changes.set(key, value);
   }
-  return changes.size === 0 ? undefined : Object.fromEntries(changes);
+  return changes.size === 0 ? undefined : toRecord(changes);
 }

@@ -73,7 +73,7 @@ const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/$
 
 /** The formats that zod checks with a long pattern: a document writes each once. By the pattern. */
 const formats: ReadonlyMap<unknown, readonly [name: string, form: JsonObject]> = new Map(
-  Object.entries({ Time: z.iso.datetime(), Uuid: z.uuid(), Ipv4: z.ipv4(), Ipv6: z.ipv6() }).map(([name, schema]) => {
+  Object.entries({ Time: z.iso.datetime(), Uuid: z.uuid() }).map(([name, schema]) => {
     const { $schema: _schema, ...form } = jsonSchemaOf(schema, 'output');
     return [form['pattern'], [name, form]];
   }),

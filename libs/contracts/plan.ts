@@ -2,6 +2,7 @@
  * A plan: a compiled template, as data. It can be read without side effects; it is stored by content hash and shared.
  * `libs/hot` creates it; `libs/convergence` and the scheduling service read it.
  */
+import { toRecord } from './ordered-map.ts';
 import { z } from 'zod';
 import { json, type Json, jsonObject, type JsonObject } from './json.ts';
 import { stackSinkSchema } from './stack-sink.ts';
@@ -224,5 +225,5 @@ export function withPassed(
     const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
     return parameter ? [[name, parameter.value] as const] : [];
   });
-  return { ...environment, parameters: Object.fromEntries(given) };
+  return { ...environment, parameters: toRecord(given) };
 }

@@ -118,6 +118,10 @@ export const resourceTypeSchema = z.object({
     description:
       'The provider takes `resource.cancel`: it stops the work on the request with that fence and answers the request, as `failed` when the work was not complete. Absent: the engine never sends it.',
   }),
+  withdraws: z.literal(true).optional().meta({
+    description:
+      'The provider takes `resource.withdraw`: it answers the request with that fence as `failed` when its work has not begun, and does nothing when it has. Absent: the engine never sends it.',
+  }),
   queue: z
     .object({
       kind: z.string().min(1).meta({ description: 'Types with the same kind share their queues, and their provider.' }),

@@ -155,6 +155,12 @@ export const resourceCancel = message(
   'Stop the action in progress and keep its partial result.',
   request,
 );
+/** Sent to providers of types that announce `withdraws`; the fence is that of the request to withdraw. */
+export const resourceWithdraw = message(
+  'resource.withdraw',
+  'The request is no longer wanted: answer it as failed if its work has not begun. Work that has begun goes on.',
+  request,
+);
 export const resourceSignal = message('resource.signal', 'Pass a signal to the resource.', resourceSignalSchema);
 
 /** A leaf that failed, by its path from the reporting stack: `a`, or `a.resources.b` in a nested stack. */
@@ -218,6 +224,16 @@ export const requestDied = message(
     }),
     failure: failureSchema,
   }),
+);
+
+/** Sent by the bus to the process that replayed a dead letter, when the message has ended again. */
+export const replayEnded = message(
+  'replay.ended',
+  'A message that was replayed was handled, or is a dead letter again.',
+  z.discriminatedUnion('outcome', [
+    z.object({ outcome: z.literal('handled') }),
+    z.object({ outcome: z.literal('died'), dead_letter: z.string(), failure: failureSchema }),
+  ]),
 );
 
 /** The types that a provider serves, and its queue. */

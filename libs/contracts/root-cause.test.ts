@@ -26,6 +26,13 @@ describe('the root cause of a failure', () => {
     expect(rootCause('value', { code: 'ValueError', message: 'no.\nmore' })).toBe('value has failed: no');
   });
 
+  it('names a fault of the text of the script, which no shell names', () => {
+    const script_fault = 'line 1 ends with CRLF, so the interpreter reads it. Save the script as UTF-8.';
+    expect(rootCause('config', script({ stderr: 'set: Illegal option -', script_fault }))).toBe(
+      'config has failed on web1 with exit status 3: set: Illegal option -, likely because of its script: line 1 ends with CRLF, so the interpreter reads it',
+    );
+  });
+
   it('keeps the last three lines, without control characters and not longer than a line of a list', () => {
     const lines = lastLines(script({ stderr: `one\ntwo\r\n\u001b[31mthree\u001b[0m\n${'x'.repeat(500)}\n` }));
     expect(lines).toEqual(['two', '[31mthree [0m', `${'x'.repeat(200)}…`]);

@@ -27,9 +27,11 @@ export function lastLines({ details = {} }: Failure, most = 3): string[] {
 /** Such as `config has failed on web1 with exit status 3: no space left`, without a full stop. */
 export function rootCause(what: string, failure: Failure): string {
   const [last] = lastLines(failure, 1);
-  const { host, status_code: status } = failure.details ?? {};
+  const { host, status_code: status, script_fault: fault } = failure.details ?? {};
   const text = (last ?? failure.message.split('\n', 1)[0] ?? '').replace(/\.$/, '');
   if (last === undefined) return `${what} has failed: ${text}`;
+  // No interpreter names the carriage return at which it fails.
+  const likely = typeof fault === 'string' ? `, likely because of its script: ${fault.split('. ', 1)[0]}` : '';
   const where = typeof host === 'string' ? ` on ${host}` : '';
-  return `${what} has failed${where} with exit status ${String(status)}: ${text}`;
+  return `${what} has failed${where} with exit status ${String(status)}: ${text}${likely}`;
 }

@@ -27,6 +27,9 @@ const groupWaitSchema = z.discriminatedUnion('kind', [
   z
     .object({ kind: z.literal('lost'), member: z.string() })
     .meta({ description: 'The time at which a lost member is replaced.' }),
+  z
+    .object({ kind: z.literal('leave') })
+    .meta({ description: 'Members that leave may still be there; their deletion is tried again.' }),
   z.object({ kind: z.literal('next') }).meta({ description: 'A change of the group ended; another may be due.' }),
 ]);
 export type GroupWait = z.infer<typeof groupWaitSchema>;
@@ -81,6 +84,7 @@ function groupWaitName(wait: GroupWait): string {
     case 'lost':
       return `group:lost:${wait.member}`;
     case 'fill':
+    case 'leave':
     case 'next':
       return `group:${wait.kind}`;
   }

@@ -7,7 +7,7 @@
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { LifecycleHook, PlanNested } from '@anneal/contracts/plan.ts';
-import type { Occasion, TreePlace } from '@anneal/contracts/origin.ts';
+import { placeWithin, type Occasion, type TreePlace } from '@anneal/contracts/origin.ts';
 import type { Drift } from '@anneal/contracts/drift.ts';
 import type { LeafFailure, ResourceAction } from '@anneal/contracts/resource.ts';
 import type { scalingReasons } from '@anneal/contracts/calls/scaling.ts';
@@ -103,6 +103,10 @@ export interface StackDocument {
   readonly phase: Phase;
   readonly created_at: string;
   readonly updated_at: string | null;
+  /** When the last action ended. Null while one runs; absent in documents of older versions. */
+  readonly finished_at?: string | null;
+  /** True when a client cancelled the last action. Its status is FAILED, as in Heat. */
+  readonly cancelled?: boolean;
   readonly deleted_at: string | null;
   readonly timeout_minutes: number | null;
   readonly on_failure: FailurePolicy;
@@ -338,6 +342,13 @@ export const isNested = (resource: ResourceDocument): boolean => resource.nested
 /** Whether no provider ever got a request for the resource, and no existing object was adopted. */
 export const isUnrequested = ({ fence, physical_id }: ResourceDocument): boolean => fence === 0 && physical_id === null;
 
+/**
+ * Whether the object may still exist and work, although the plan has it no more: its deletion runs or has failed. A dead
+ * controller cannot prove that its machine is off.
+ */
+export const isLeaving = ({ action, physical_id }: ResourceDocument): boolean =>
+  action === 'DELETE' && physical_id !== null;
+
 /** The code of the failure that a check reports for a resource whose creation failed. */
 export const notCreated = 'NotCreated';
 
@@ -357,3 +368,10 @@ export function representative(candidates: readonly ResourceDocument[]): Resourc
   if (candidates.length < 2) return candidates[0];
   return [...candidates].sort((a, b) => rank(b) - rank(a) || newestFirst(a, b))[0];
 }
+
+/**
+ * The path of a resource from the root of its tree of stacks, as people write it: `pool/9`. The name alone when the stack
+ * has no place, because an older version sent the last request of its parent.
+ */
+export const pathInTree = ({ parent }: Pick<StackDocument, 'parent'>, name: string): string =>
+  parent?.place ? placeWithin(parent.place, name).path : name;

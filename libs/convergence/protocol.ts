@@ -68,7 +68,10 @@ type EngineInput =
       readonly scaling?: Scaling | undefined;
       /** Timers of the group that the update sets. */
       readonly timers?: readonly GroupTimer[] | undefined;
-      /** The scaling overtakes a running update. Absent: a second change is dropped. */
+      /**
+       * The scaling overtakes a running update, or follows a failed one, because of what the group knows about it. Absent: a
+       * second change is dropped.
+       */
       readonly overtakes?: boolean | undefined;
     } & FromParent)
   /** Notes a decision about a group. Begins no traversal. */
@@ -120,6 +123,8 @@ export type Effect =
   | { readonly kind: 'request'; readonly resource: string; readonly fence: number }
   /** Ask the nested stack, or the provider, to end the pending request as it stands. */
   | { readonly kind: 'cancel'; readonly resource: string; readonly fence: number }
+  /** Ends the request with this fence if its work has not begun. */
+  | { readonly kind: 'withdraw'; readonly resource: string; readonly fence: number }
   | {
       readonly kind: 'signal';
       readonly resource: string;
@@ -267,6 +272,8 @@ export interface Tools {
   readonly supersedes: (resource: Typed) => boolean;
   /** Whether the provider of this resource stops the work on a request that the engine cancels. */
   readonly cancels: (resource: Typed) => boolean;
+  /** Whether the provider of this resource answers a request that the engine withdraws before its work has begun. */
+  readonly withdraws: (resource: Typed) => boolean;
   /** Undefined for an entry whose provider has no such queues; absent: none has. */
   readonly queuePlace?: (planned: PlanResource) => QueuePlace | undefined;
   /** The mistake in such a signal to such a type, if it is known before the provider is asked. */

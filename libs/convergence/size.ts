@@ -5,6 +5,7 @@
  *    attributes together, do not exceed the limit of a resource; all resources do not exceed the limit of a stack.
  * Z2 A value that is too large fails its own resource; a deletion never fails because of a size.
  */
+import { holdsValues } from '@anneal/contracts/exact-number.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { jsonBytes, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
@@ -24,7 +25,7 @@ const measuredBeyond = 4;
 
 /** Measures a value, at most up to `most` bytes. Stored values need no bound: they were within their limits. */
 function bytesOf(part: unknown, most = Infinity): number {
-  if (typeof part !== 'object' || part === null) return typeof part === 'string' ? jsonBytes(part) : 0;
+  if (!holdsValues(part)) return typeof part === 'string' ? jsonBytes(part) : 0;
   const known = measured.get(part);
   if (known !== undefined) return known;
   const bytes = jsonBytes(part, most);

@@ -6,7 +6,7 @@ import { type Scope, type TemplateFunction, Wrong, WrongForm } from './functions
 import { functions } from './functions/table.ts';
 import { join } from './mistakes.ts';
 import { toRecord } from '@anneal/python/yaml/node.ts';
-import { mapCall, mapOfPairs, numberCall, plain } from '@anneal/python/values/exact.ts';
+import { mapCall, mapOfPairs, numberCall, withTextKeys } from '@anneal/python/values/exact.ts';
 import { fromText } from '@anneal/python/values/number.ts';
 import { holdsUnknown, type PartialValue, settledValue, type Unknown, unknown } from './evaluate/unknown.ts';
 import { OutOfWork, type EvaluationWork } from './evaluate/work.ts';
@@ -19,7 +19,7 @@ export { type Unknown, unknown } from './evaluate/unknown.ts';
  * the code `InvalidValue` when other values could be right. It quotes no hidden value.
  */
 export function evaluate(expression: Expression, scope: Scope, path = ''): Json | Unknown {
-  return plain(settledValue(evaluateParts(expression, scope, path)));
+  return withTextKeys(settledValue(evaluateParts(expression, scope, path)));
 }
 
 /** Evaluates as {@link evaluate} does, but a list or map with an unknown part keeps its other parts. */

@@ -7,8 +7,8 @@ import type { CompileParameters } from './tree/compile-parameters.ts';
 import type { Body } from './tree/tree.ts';
 import { readFront } from './tree/prepare.ts';
 import { Mistakes } from './mistakes.ts';
-import { plain } from '@anneal/python/values/exact.ts';
-import { isPlainObject, isNull, toJson, toRecord } from '@anneal/python/yaml/node.ts';
+import { withTextKeys } from '@anneal/python/values/exact.ts';
+import { isPlainObject, isNull, toExact, toJson, toRecord } from '@anneal/python/yaml/node.ts';
 import type { ParameterSchema, ParameterType } from './parameters/parameter-schema.ts';
 import { sectionNode } from './syntax/template.ts';
 import { withinWork, EvaluationWork } from './evaluate/work.ts';
@@ -42,7 +42,9 @@ export function validate({
       Parameters: toRecord(described),
       ...(!isNull(groups) && { ParameterGroups: toJson(groups) }),
       ...(showNested && describeNested(body)),
-      Environment: plain(withTemplates(withEverySection(maskHidden(front.environment.merged, front.schemas)), body)),
+      Environment: withTextKeys(
+        withTemplates(withEverySection(maskHidden(front.environment.merged, front.schemas)), body),
+      ),
     },
     warnings: mistakes.warnings(),
     plan: body.plan,
@@ -84,7 +86,7 @@ function describeParameter(schema: ParameterSchema, value: PlanParameter | undef
     Description: description ?? '',
     NoEcho: String(hidden),
     Label: label ?? name,
-    ...(schema.default && { Default: hide(toJson(schema.default)) }),
+    ...(schema.default && { Default: hide(withTextKeys(toExact(schema.default))) }),
     ...(value && { Value: hide(value.value) }),
     ...(tags !== undefined && { Tags: tags }),
     ...describeConstraints(schema),

@@ -6,7 +6,14 @@ import type { Collection } from '@anneal/store/port.ts';
 import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { draftOf, type Request } from './document.ts';
-import { Provider, type Decision, type ProviderOptions, type WorkingDocument } from './provide.ts';
+import {
+  isWithdrawn,
+  Provider,
+  withdrawnResult,
+  type Decision,
+  type ProviderOptions,
+  type WorkingDocument,
+} from './provide.ts';
 
 interface Thing extends WorkingDocument {
   readonly color?: string;
@@ -189,6 +196,34 @@ describe('a provider', () => {
     expect(attempts).toBeGreaterThan(1);
   });
 
+  it('P7: fails a withdrawn request whose work has not begun, and completes the others', async () => {
+    const begun = new Set(['a']);
+    const provider = await open({
+      work: (document, { data: { resource } }) => {
+        if (isWithdrawn(document) && !begun.has(resource.id)) {
+          return Promise.resolve(withdrawnResult(`${resource.name} was not begun`));
+        }
+        return Promise.resolve(isWithdrawn(document) ? done : { kind: 'waiting', ms: null });
+      },
+    });
+    for (const id of ['a', 'b']) {
+      const asked = request(1);
+      const of = { ...asked, data: { ...asked.data, resource: { ...asked.data.resource, id } } };
+      const early = provider.withdraw(of, { last: false });
+      await expect(early).rejects.toMatchObject({ code: 'Unavailable' });
+      await provider.withdraw(of, { last: true });
+      await provider.take('create', of);
+      for (let repeat = 0; repeat < 2; repeat += 1) await provider.withdraw(of, { last: false });
+    }
+    const ended = await eventually(() => (responses.length >= 2 ? responses : undefined), { what: 'both answers' });
+    expect(new Map(ended.map(({ data }) => [data.resource_id, data.error?.code]))).toEqual(
+      new Map([
+        ['a', undefined],
+        ['b', 'Cancelled'],
+      ]),
+    );
+  });
+
   it('fails at once after an error that stays', async () => {
     const provider = await open({
       work: () => {
@@ -207,6 +242,22 @@ describe('a provider', () => {
     await provider.take('delete', request(2, { definition: resourceDelete }));
     expect(await collection.get('r')).toBeUndefined();
     await eventually(() => responses.find(({ data }) => data.fence === 2));
+  });
+
+  it('P8: quotes no hidden property in a report, an error or the document', async () => {
+    const asked = request(1);
+    const zone = context.secrets.seal('zone-of-mine');
+    const provider = await open({
+      work: async ({ attempts }) => {
+        if (attempts === 0) return { kind: 'waiting', ms: 0, message: 'no node in zone-of-mine' };
+        const { reported } = (await collection.get('r')) ?? {};
+        expect(reported?.message).toBe('no node in ******');
+        throw new AnnealError('InvalidRequest', 'there is no zone-of-mine');
+      },
+    });
+    await provider.take('create', { ...asked, data: { ...asked.data, properties: { zone } } });
+    expect((await final()).data.error).toMatchObject({ code: 'InvalidRequest', message: 'there is no ******' });
+    expect(JSON.stringify([responses, await collection.get('r')])).not.toContain('zone-of-mine');
   });
 
   it('rejects a request that names no queue for the response', async () => {

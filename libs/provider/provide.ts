@@ -13,19 +13,32 @@
  *    progress changed.
  * P6 Unfinished work has a durable timer: for its next attempt, or for its deadline. After the deadline it is answered
  *    as failed.
+ * P7 A withdrawal is noted in the document. Then `work` decides whether the work has begun, and fails the request if not.
+ * P8 Messages and errors quote no hidden property of the request, because documents and responses hold them open.
  *
  * A service whose work ends by messages of others (a host's answer) uses `accept` alone, which holds P1 to P3, and
  * keeps its responses in an outbox (`outbox.ts`), which holds P4.
  */
-import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
+import { AnnealError, fromFailure, toFailure } from '@anneal/contracts/errors.ts';
+import type { Json } from '@anneal/contracts/json.ts';
 import type { ResourceAction } from '@anneal/contracts/resource.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
+import { createRedactor } from '@anneal/runtime/secrets/redact.ts';
 import { SingleFlight } from '@anneal/runtime/work/serial.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
+import { change } from '@anneal/store/change.ts';
 import type { Collection, Draft } from '@anneal/store/port.ts';
 import type { Timer, Timers } from '@anneal/store/timers.ts';
 import { accept, reply } from './accept.ts';
-import { draftOf, responseTo, type ProvidedDocument, type Received, type Request, type Result } from './document.ts';
+import {
+  draftOf,
+  responseTo,
+  type ProvidedDocument,
+  type Failed,
+  type Received,
+  type Request,
+  type Result,
+} from './document.ts';
 
 /** A report of progress, as the document stores it. */
 export interface Report {
@@ -52,6 +65,8 @@ export interface WorkingDocument extends ProvidedDocument {
   readonly request: Request | null;
   /** Attempts that ended without a result. */
   readonly attempts: number;
+  /** The fence of a request that is wanted only if its work has begun. */
+  readonly withdrawn?: number;
   /** The last report. Absent in documents of earlier versions. */
   readonly reported?: Report;
 }
@@ -76,7 +91,8 @@ export type Decision<D extends WorkingDocument> = (Result | Waiting) & {
 
 /** The part of a provider that its service writes: its documents, timers, decisions and work. */
 export interface ProviderOptions<D extends WorkingDocument> {
-  readonly context: Pick<ServiceContext, 'bus' | 'mint' | 'now' | 'log'>;
+  /** Without `secrets`: a program that has no keys of the installation. */
+  readonly context: Pick<ServiceContext, 'bus' | 'mint' | 'now' | 'log'> & Partial<Pick<ServiceContext, 'secrets'>>;
   readonly collection: Collection<D>;
   readonly timers: () => Timers;
   /** The timer of a document. When it fires, the service calls `wake`. */
@@ -96,7 +112,7 @@ export interface ProviderOptions<D extends WorkingDocument> {
   readonly lateMs?: number;
 }
 
-/** Serves the requests for the resources of one collection, with P1 to P6. Every method is safe under redelivery. */
+/** Serves the requests for the resources of one collection, with P1 to P7. Every method is safe under redelivery. */
 export class Provider<D extends WorkingDocument> {
   readonly #options: ProviderOptions<D>;
   readonly #flights: SingleFlight;
@@ -118,11 +134,23 @@ export class Provider<D extends WorkingDocument> {
       {
         context,
         collection,
-        decide: async (received) => record(received, (decided = await decide(received))),
+        decide: async (received) => record(received, (decided = this.#closed(await decide(received), message))),
         carryOut: (document) => this.#begin(document, message, decided?.kind === 'waiting' ? decided.ms : 0),
       },
       { action, message },
     );
+  }
+
+  /**
+   * Takes a withdrawal (P7). Has no effect on a request that is answered, or on another one.
+   * @throws AnnealError Unavailable when the request has not come yet, unless this is the last delivery
+   */
+  async withdraw(message: Request, delivery: { readonly last: boolean }): Promise<void> {
+    const { resource, fence } = message.data;
+    const { document } = await change(this.#options.collection, resource.id, (current) =>
+      current.fence === fence && current.phase === 'working' ? { ...draftOf(current), withdrawn: fence } : undefined,
+    );
+    if (hasArrived(document, message, delivery)) await this.wake(resource.id);
   }
 
   /** Continues the work on a resource, because its timer fired or because something that it waits for changed. */
@@ -177,13 +205,29 @@ export class Provider<D extends WorkingDocument> {
   /** One attempt. Undefined when this process stops during it: the next process repeats it. */
   async #attempt(document: D, request: Request): Promise<Decision<D> | undefined> {
     try {
-      return await this.#options.work(document, request);
+      return this.#closed(await this.#options.work(document, request), request);
     } catch (error) {
       if (this.#flights.stopping) return undefined;
-      if (error instanceof AnnealError && error.kind !== 'retry') return { kind: 'failed', error };
+      if (error instanceof AnnealError && error.kind !== 'retry')
+        return this.#closed({ kind: 'failed', error }, request);
       const ms = Math.min(30_000, 250 * 2 ** Math.min(document.attempts, 7)) * (0.75 + Math.random() / 2);
-      return { kind: 'waiting', message: toFailure(error).message, ms, error };
+      return this.#closed({ kind: 'waiting', message: toFailure(error).message, ms, error }, request);
     }
+  }
+
+  /** P8 */
+  #closed(decision: Decision<D>, request: Request): Decision<D> {
+    const { secrets } = this.#options.context;
+    if (!secrets) return decision;
+    const redact = createRedactor(secrets, request.data.properties as Json);
+    if (decision.kind === 'failed') {
+      const { error } = decision;
+      return { ...decision, error: redact(error instanceof Error ? toFailure(error) : error) };
+    }
+    const { message } = decision;
+    const shown = message === undefined ? decision : { ...decision, message: redact(message) };
+    if (shown.kind === 'complete' || !(shown.error instanceof AnnealError)) return shown;
+    return { ...shown, error: fromFailure(redact(toFailure(shown.error))) };
   }
 
   /** P4. The timer goes last, because it repeats this. */
@@ -256,6 +300,27 @@ function record<D extends WorkingDocument>(received: Received<D>, decision: Deci
     reported: nextReport(undefined, waits ? decision : undefined),
   };
   return { ...(known && draftOf(known)), ...decision.change, ...fields } as unknown as Draft<D>;
+}
+
+/**
+ * Whether the request that is withdrawn is the one in the document: false when a newer one is, or when it never arrived.
+ * @throws AnnealError Unavailable when it has not arrived yet, unless this is the last delivery of the withdrawal
+ */
+export function hasArrived(
+  document: Pick<ProvidedDocument, 'fence'> | undefined,
+  { data: { resource, fence } }: Request,
+  { last }: { readonly last: boolean },
+): boolean {
+  if ((document?.fence ?? 0) >= fence || last) return document?.fence === fence;
+  throw new AnnealError('Unavailable', `The request for ${resource.name} that is withdrawn has not arrived yet.`);
+}
+
+/** Whether the request in the document is wanted only if its work has begun. */
+export const isWithdrawn = ({ fence, withdrawn }: WorkingDocument): boolean => withdrawn === fence;
+
+/** The end of a request that was withdrawn before its work began. `what`: e.g. `c was not run`. */
+export function withdrawnResult(what: string): Failed {
+  return { kind: 'failed', error: new AnnealError('Cancelled', `${what}: its stack no longer wants it.`) };
 }
 
 /** The last report of a document, also of one that an earlier version stored. */

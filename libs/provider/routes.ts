@@ -13,6 +13,7 @@ import {
   type resourceSignalSchema,
   resourceSuspend,
   resourceUpdate,
+  resourceWithdraw,
   type ProviderAnnouncement,
   type ResourceRequest,
 } from '@anneal/contracts/resource.ts';
@@ -30,23 +31,27 @@ const asked = {
 type AskedAction = keyof typeof asked;
 
 /**
- * The routes of all actions. `take` gets requests, `signal` gets signals, and `cancel` gets cancellations, which the
- * engine sends for types that announce `cancels`; the bus delivers again what they throw.
+ * The routes of all actions. `take` gets requests, `signal` gets signals, `cancel` gets cancellations, which the engine
+ * sends for types that announce `cancels`, and `withdraw` withdrawals, for those that announce `withdraws`; the bus
+ * delivers again what they throw.
  */
 export const providerRoutes = ({
   take,
   signal,
   cancel,
+  withdraw,
 }: {
   take: (action: AskedAction, message: Envelope<ResourceRequest>) => Promise<void>;
   signal: (message: Envelope<z.infer<typeof resourceSignalSchema>>) => Promise<void>;
   cancel?: (message: Envelope<ResourceRequest>) => Promise<void>;
+  withdraw?: (message: Envelope<ResourceRequest>, delivery: { readonly last: boolean }) => Promise<void>;
 }): MessageRoute[] => [
   ...Object.entries(asked).map(([action, definition]) =>
     on<ResourceRequest>(definition, (message) => take(action as AskedAction, message)),
   ),
   on(resourceSignal, signal),
   ...(cancel ? [on<ResourceRequest>(resourceCancel, cancel)] : []),
+  ...(withdraw ? [on<ResourceRequest>(resourceWithdraw, withdraw)] : []),
 ];
 
 /**

@@ -3,7 +3,9 @@
  * or an archive. With a Berksfile, Berkshelf fetches its cookbooks; with a Policyfile, Chef's own command does, and the
  * policy has the run list unless the config has one.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { Json } from '@anneal/contracts/json.ts';
+import { givenSha256Schema } from '@anneal/contracts/readers/checksum.ts';
 import { z } from 'zod';
 import { prologue, quoteForShell, shell, writeFile } from './shell.ts';
 import { asText, ConfigError, inputsOf, readChecked, structured, type HostTool } from './tool.ts';
@@ -18,10 +20,7 @@ const options = z.object({
     .optional(),
   /** Address of a gzipped tar archive with the same content, and its SHA-256. */
   archive: z.url().optional(),
-  sha256: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/)
-    .optional(),
+  sha256: givenSha256Schema.optional(),
 });
 
 /** Inputs that describe the deployment, not the node. */
@@ -36,7 +35,7 @@ export const chef: HostTool = {
     const chosen = readChecked(request, 'options', options);
     refuseMixed(chosen);
     const isFetched = chosen.kitchen !== undefined || chosen.archive !== undefined;
-    const { environment, ...attributes } = Object.fromEntries(
+    const { environment, ...attributes } = toRecord(
       Object.entries(inputsOf(request)).filter(([name]) => !ownInputs.test(name)),
     );
     const run_list = runList(structured(request));

@@ -9,6 +9,7 @@
  *    stays.
  * K3 An output that the config does not declare is refused, because its value would reach no template.
  */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
@@ -198,7 +199,7 @@ function manifestsOf(config: Json): readonly Manifest[] {
   if (objects.length === 0) throw new ConfigError('The config of group kubernetes holds no object.');
   const mistakes: string[] = [];
   const manifests = objects.flatMap((object, index) => {
-    const { data, error } = manifest.safeParse(object);
+    const { data, error } = safeParseExact(manifest, object);
     for (const { path, message } of error?.issues ?? [])
       mistakes.push(`object ${index + 1}: ${path.join('.') || 'it'} ${message}`);
     return data ? [data] : [];

@@ -7,6 +7,8 @@
  * T3 It runs in an empty folder of its own and leaves outputs in `$heat_outputs_path.<name>`. Its exit status is the
  *    status of the config.
  */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { parse } from 'yaml';
@@ -24,10 +26,10 @@ export class ConfigError extends Error {}
 
 /** Text as it is, other values as JSON, because environment variables and files hold text. */
 export const asText = (value: Json | undefined): string =>
-  value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+  value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
 
 export const inputsOf = (request: HostRequest): JsonObject =>
-  Object.fromEntries(request.inputs.map(({ name, value }) => [name, value]));
+  toRecord(request.inputs.map(({ name, value }) => [name, value]));
 
 /** The config as a value: an object as it is, text as YAML, of which JSON is a part. */
 export function structured(request: HostRequest): Json {
@@ -44,7 +46,7 @@ export function structured(request: HostRequest): Json {
  * @throws ConfigError with the first ten mistakes, each with its path
  */
 export function readChecked<T>(request: HostRequest, what: 'config' | 'options', schema: z.ZodType<T>): T {
-  const result = schema.safeParse(what === 'config' ? structured(request) : request.options);
+  const result = safeParseExact(schema, what === 'config' ? structured(request) : request.options);
   if (result.success) return result.data;
   const mistakes = result.error.issues.slice(0, 10).map((issue) => `${issue.path.join('.') || what}: ${ruleOf(issue)}`);
   throw new ConfigError(`The ${what} of group ${request.group} cannot be applied: ${mistakes.join('; ')}`);

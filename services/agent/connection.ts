@@ -2,6 +2,8 @@
  * The host's two queues over HTTP, in Zaqar's format. Every call makes one attempt. Its error shows whether a retry can
  * help, and the caller decides whether to retry.
  */
+import { fetchOwn } from './fetch-own.ts';
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { hostRequestSchema, type ConfigReference, type HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { BootSeed } from '@anneal/contracts/calls/boot.ts';
@@ -140,10 +142,10 @@ export function connectAgent(options: AgentConnectionOptions): AgentConnection {
       });
       const takesAnswers = response.headers.has('anneal-takes-answers');
       if (response.status === 204) {
-        await response.body?.cancel();
+        await drain(response);
         return { offers: [], answered: false, takesAnswers };
       }
-      const { messages, answered } = claimAnswer.parse(await response.json());
+      const { messages, answered } = claimAnswer.parse(parseExact(await response.text()));
       const claimed = lastSegment(response.headers.get('location'));
       return { offers: messages.map((each) => offerOf(each, { base, claimed })), answered, takesAnswers };
     },
@@ -216,7 +218,7 @@ function sender({
 }: AgentConnectionOptions): (url: string, request: RequestInit) => Promise<Response> {
   let { token } = seed;
   const attempt = (url: string, request: RequestInit): Promise<Response> =>
-    fetch(url, {
+    fetchOwn(url, {
       ...request,
       headers: {
         'X-Auth-Token': token,
@@ -230,7 +232,7 @@ function sender({
     const response = await attempt(url, request);
     const found = response.status === 401 ? (reread?.().token ?? token) : token;
     if (found === token) return response;
-    await response.body?.cancel();
+    await drain(response);
     token = found;
     return attempt(url, request);
   };
@@ -262,6 +264,10 @@ function readReportAnswer(text: string): ReportAnswer {
 const lastSegment = (location: string | null): string =>
   decodeURIComponent((location ?? '').split('?')[0]?.split('/').at(-1) ?? '');
 
-async function drain(response: Promise<Response>): Promise<void> {
-  await (await response).body?.cancel();
+/**
+ * Reads an answer to its end and forgets it. A body that is cancelled instead may fail later, out of reach of every
+ * handler, when more of it arrives at that moment; and its connection could not be used again.
+ */
+async function drain(response: Response | Promise<Response>): Promise<void> {
+  await (await response).arrayBuffer();
 }

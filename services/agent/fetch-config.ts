@@ -6,6 +6,7 @@
  * F2 A config whose checksum differs never runs: after some attempts the difference is the result of the request.
  * F3 A value that several requests refer to, such as the data of a context, is fetched once while it is in memory.
  */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { createHash } from 'node:crypto';
 import type { ConfigReference, HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -63,7 +64,7 @@ async function valueOf(options: FetchOptions, referred: Referred & { readonly in
   const { sha256 } = referred.reference;
   const known = options.values.get(sha256);
   if (known !== undefined) return known;
-  const value = JSON.parse(await bytesOf(options, { ...referred, what: `input ${referred.input}` })) as Json;
+  const value = parseExact(await bytesOf(options, { ...referred, what: `input ${referred.input}` }));
   options.values.set(sha256, value);
   return value;
 }

@@ -9,6 +9,7 @@
  * States: `accepted` (known, not begun), `started` (attempt n may be running), `finished` (the result is here),
  * `answered` (the server accepted the result).
  */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { chmodSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { HostRequest, HostResponse } from '@anneal/contracts/calls/host-messages.ts';
@@ -97,7 +98,7 @@ export function openJournal(file: string): Journal {
   const old = database.prepare(`
     SELECT id FROM requests WHERE state = 'answered' ORDER BY ordinal DESC LIMIT -1 OFFSET ?`);
   const forget = database.prepare('DELETE FROM requests WHERE id = ?');
-  const read = (row: Record<string, unknown>): JournalEntry => JSON.parse(String(row.entry)) as JournalEntry;
+  const read = (row: Record<string, unknown>): JournalEntry => parseExact(String(row.entry)) as unknown as JournalEntry;
   reserveSpace(database);
   /** J3: entries that could not be written yet. */
   const inMemory = new Map<string, JournalEntry>();

@@ -4,6 +4,7 @@
  * The key of the exchange is on disk before it is sent, and the seed before it is used. An agent that dies between the
  * two repeats the exchange with the same key. An agent that starts later needs no exchange.
  */
+import { fetchOwn } from './fetch-own.ts';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +55,7 @@ async function exchanged(options: {
   const url = `${place.replace(/\/$/, '')}/exchange`;
   const text = await untilDone(
     async () => {
-      const response = await fetch(url, {
+      const response = await fetchOwn(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ key }),

@@ -30,6 +30,8 @@ const compiled = join(modules, '.cache', 'anneal', 'compiled');
 const newObjects = '--max-semi-space-size=16';
 /** Anneal uses `node:sqlite`, and what later versions of it offer. */
 const leastMajor = 24;
+/** How long a program may take to stop after its npm has ended. A server stops its services, and then its lab. */
+const longestStopMs = 30_000;
 const orphan = new URL('./orphan.mjs', import.meta.url).href;
 
 /**
@@ -132,7 +134,8 @@ export function launch(program, programArguments) {
 
 /**
  * Starts the program in another process, and exits with its exit status, or with 128 + the signal, as shells do.
- * When this process (or the npm that started it) is killed, a pipe closes and the program ends too: see orphan.mjs.
+ * When this process is killed, a pipe closes and the program ends too: see orphan.mjs. When the npm that started it has
+ * ended, the program is stopped in order.
  */
 function runBeside({ runtime, flags, words, env }, { isWatched }) {
   const child = spawn(runtime, [...flags, ...(isWatched ? ['--import', orphan] : []), ...words], {
@@ -140,14 +143,19 @@ function runBeside({ runtime, flags, words, env }, { isWatched }) {
     env,
   });
   // A signal to the terminal's process group also reaches the child. Forward a signal to this process alone.
+  let isStopping = false;
   const forward = (signal) => () => {
+    isStopping = true;
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, forward(signal));
   if (process.env.npm_lifecycle_event !== undefined) {
     const parent = process.ppid;
     setInterval(() => {
-      if (process.ppid !== parent) child.kill('SIGKILL');
+      if (process.ppid === parent || isStopping) return;
+      isStopping = true;
+      child.kill('SIGTERM');
+      setTimeout(() => child.kill('SIGKILL'), longestStopMs).unref();
     }, 250).unref();
   }
   child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));

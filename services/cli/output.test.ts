@@ -38,3 +38,7 @@ it('shows a long value below its name where the terminal has no room beside it',
   ]);
   expect(shown(60)).toContain('output said               the database listens on 5432 and');
 });
+
+it('writes to a terminal that does not know its width as to a wide one', () => {
+  expect(shown(0)).toEqual(shown(120));
+});

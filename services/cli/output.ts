@@ -1,8 +1,8 @@
 /** The only place where a command writes: answers to standard output, all other text to standard error. */
+import type { Scalar, stringify, Tags } from 'yaml';
 import { createRequire } from 'node:module';
 import pc from 'picocolors';
 import stringWidth from 'string-width';
-import type { stringify } from 'yaml';
 import { createProgramOutput, withoutControls, type OutputStream } from './terminal/program-output.ts';
 import { wrapProse, wrapWords } from './terminal/fit.ts';
 import { renderTable, type Cell } from './terminal/table.ts';
@@ -83,7 +83,7 @@ export function createOutput(options: {
     isTerminal,
     // Read at each use, because a user may change the size of the window.
     get width() {
-      return stdout.columns ?? 120;
+      return stdout.columns || 120;
     },
     line,
     prose(text) {
@@ -146,7 +146,7 @@ function createNotes(stderr: OutputStream): Pick<TerminalOutput, 'note' | 'isNot
     isNoted,
     note(text) {
       if (diverted) diverted(text);
-      else writeLine(stderr, isNoted ? wrapProse(text, stderr.columns ?? 120) : text);
+      else writeLine(stderr, isNoted ? wrapProse(text, stderr.columns || 120) : text);
     },
     divertNotes(sink) {
       diverted = sink;
@@ -155,11 +155,28 @@ function createNotes(stderr: OutputStream): Pick<TerminalOutput, 'note' | 'isNot
 }
 
 /** Only this output needs the package. */
-const yamlOf = (content: unknown): string =>
-  (load('yaml') as { stringify: typeof stringify }).stringify(content, { lineWidth: 0 });
+/** A number that keeps its text. The contracts, which know it, would delay every command. */
+const isExactNumber = (value: unknown): boolean =>
+  typeof value === 'object' && Object.prototype.toString.call(value) === '[object Number]';
+const exactTag = {
+  identify: isExactNumber,
+  default: true,
+  tag: 'tag:yaml.org,2002:float',
+  stringify: ({ value }: { value: unknown }) => JSON.stringify(value),
+  resolve: Number,
+};
+
+function yamlOf(content: unknown): string {
+  const yaml = load('yaml') as { stringify: typeof stringify; Scalar: typeof Scalar };
+  const asNode = (_key: unknown, each: unknown): unknown => (isExactNumber(each) ? new yaml.Scalar(each) : each);
+  // Other programs read YAML 1.1, in which a plain `yes` is no text.
+  const options = { lineWidth: 0, compat: 'yaml-1.1' } as const;
+  return yaml.stringify(content, asNode, { ...options, customTags: (tags: Tags) => [exactTag, ...tags] });
+}
 
 const cellOf = (field: unknown): Cell => {
   if (typeof field !== 'object' || field === null) return field as Cell;
+  if (isExactNumber(field)) return JSON.stringify(field);
   return Object.keys(field).length === 0 ? JSON.stringify(field) : yamlOf(field).trimEnd();
 };
 

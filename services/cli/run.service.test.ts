@@ -86,6 +86,23 @@ it.each([
   );
 });
 
+it('runs on the host whose name differs only in the case of letters, when there is one', async () => {
+  const hostsNamed = (...names: string[]): Promise<object> => {
+    const all = names.map((name) => ({ id: `id of ${name}`, name, status: 'up' }));
+    const storeConfig = (): never => {
+      throw new AnnealError('Conflict', 'The hosts were found.');
+    };
+    return Promise.resolve({ hosts: { list: () => Promise.resolve(all) }, deployments: { storeConfig } });
+  };
+  const tried = async (...names: string[]): Promise<string> =>
+    (await run(['run', 'true', '--hosts', 'web1'], () => hostsNamed(...names) as Promise<never>)).text;
+  expect(await tried('Web1', 'web2')).toContain('The hosts were found.');
+  expect(await tried('Web1', 'WEB1')).toContain(
+    'There is no host web1, and WEB1 and Web1 differ from it only in the case',
+  );
+  expect(await tried('web-1')).toContain('Nothing was run: there is no host web1. The nearest name is web-1.');
+});
+
 it('reports one error when each of the requests of a list is refused', async () => {
   const refuse = (): Promise<never> => Promise.reject(new AnnealError('Forbidden', 'Only operators may.'));
   const parts = { stacks: { list: refuse }, why: { lines: refuse }, identity: { projects: { list: refuse } } };

@@ -7,8 +7,8 @@ import { takeServer } from './server-option.ts';
 
 /** Returns the exit status. Call it once, because it handles the signals of the process. */
 export async function start(given: readonly string[]): Promise<number> {
-  const { interrupt } = handleSignals();
   const { words, server } = takeServer(given);
+  const { interrupt } = handleSignals({ stopsInOrder: words[0] === 'serve' });
   const context = openContext(interrupt, { words, server });
   // Completion uses the context too, and needs no commands.
   const { runCommand } = await import('./run.ts');
@@ -86,15 +86,18 @@ async function askOnTerminal(
   }
 }
 
-function handleSignals(): { interrupt: AbortSignal } {
+/** @param options.stopsInOrder true for a server, which leaves a lab running when it ends at once */
+function handleSignals({ stopsInOrder }: { stopsInOrder: boolean }): { interrupt: AbortSignal } {
   const interrupted = new AbortController();
-  // End quietly on a broken pipe, by which `| head` shows that it has read enough.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(exitCodes.done);
-      // The terminal is closed. Its SIGHUP ends the command in order; a crash would leave the lab of a server running.
+      // The terminal is closed. Its SIGHUP ends the command in order.
       if (error.code === 'EIO') return;
-      throw error;
+      if (error.code !== 'EPIPE') throw error;
+      // End quietly on a broken pipe, by which `| head` shows that it has read enough. A program in the same pipe that gets
+      // the same Ctrl-C may end before this one has stopped.
+      if (!stopsInOrder) process.exit(exitCodes.done);
+      interrupted.abort();
     });
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

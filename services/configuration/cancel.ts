@@ -14,11 +14,14 @@
  *    without having begun it. If the host begins it before, it ends with its answer.
  * N5 The engine takes no notice of a run whose request was answered when it was queued (`NO_SIGNAL`), so it does not
  *    cancel it. The request for the replacement ends it here.
+ * N6 A request is withdrawn when the action of its stack is cancelled: a config that no host has taken never runs. One
+ *    that its host has taken goes on, and ends with its answer; one that it holds behind another ends as in N4.
  */
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
+import { hasArrived } from '@anneal/provider/provide.ts';
 import { change } from '@anneal/store/change.ts';
-import { unwaitedKey, type ConfigurationResource } from './collections.ts';
+import { unwaitedKey, type ConfigurationResource, type MessageDocument } from './collections.ts';
 import { hostIdOf } from './configs/derive.ts';
 import type { RunDocument, RunInput } from './deployments/decisions/run-inputs.ts';
 import { isInProgress } from './deployments/decisions/run-states.ts';
@@ -43,14 +46,50 @@ async function cancel(context: RunContext, { resource, fence }: ResourceRequest)
   if (run !== null) await takeInput(context, { run, document }, (current) => cancelInput(context, current, fence));
 }
 
+/**
+ * Withdraws the request for a deployment, which is no longer wanted (N6). Safe under redelivery, and in any order with its
+ * request.
+ * @throws AnnealError Unavailable when the request has not come yet, unless this is the last delivery
+ */
+export async function handleWithdrawal(
+  context: RunContext,
+  message: Envelope<ResourceRequest>,
+  delivery: { readonly last: boolean },
+): Promise<void> {
+  const { resource, fence } = message.data;
+  const known = await context.collections.resources.get(resource.id);
+  const run = hasArrived(known, message, delivery) ? (known?.run_id ?? null) : null;
+  if (run === null) return;
+  await context.queues.serial.run(`host ${known?.host_id ?? resource.id}`, () =>
+    takeInput(context, { run }, (current) => withdrawalInput(context, current, fence)),
+  );
+}
+
 /** N4 */
 async function cancelInput(context: RunContext, run: RunDocument, fence: number): Promise<RunInput> {
-  const { waiting_for, after = [] } = run.deployment;
-  const comesLater = isInProgress(run) && (waiting_for.length > 0 || !(await mayBegin(context, { after }, [])));
-  const message = comesLater ? await context.collections.messages.get(run.run_id ?? '') : undefined;
+  const comesLater = await waitsForOthers(context, run);
+  const message = comesLater ? await requestInQueue(context, run) : undefined;
   const isHeld = message !== undefined && isClaimed(message, context.queues.now());
   return { kind: 'cancelled', fence, comesLater, isHeld };
 }
+
+/** N6: a host may have begun a request that it once took, also when it does not hold it any more. */
+async function withdrawalInput(context: RunContext, run: RunDocument, fence: number): Promise<RunInput> {
+  const comesLater = await waitsForOthers(context, run);
+  const isOffered = isInProgress(run) && run.deployment.waiting_for.length === 0;
+  const message = isOffered ? await requestInQueue(context, run) : undefined;
+  const isFree = message !== undefined && message.taken_at === undefined && !isClaimed(message, context.queues.now());
+  return { kind: 'withdrawn', fence, comesLater, isHeld: isOffered && (!isFree || run.deployment.collected === true) };
+}
+
+/** True while a deployment that comes before it has not completed. */
+async function waitsForOthers(context: RunContext, run: RunDocument): Promise<boolean> {
+  const { waiting_for, after = [] } = run.deployment;
+  return isInProgress(run) && (waiting_for.length > 0 || !(await mayBegin(context, { after }, [])));
+}
+
+const requestInQueue = ({ collections }: RunContext, { run_id }: RunDocument): Promise<MessageDocument | undefined> =>
+  collections.messages.get(run_id ?? '');
 
 /**
  * Ends the runs that this new deployment replaces (N5), in the same stack under the same name. Harmless to repeat: a late

@@ -66,6 +66,8 @@ export interface DeploymentBefore {
 export interface HostDocument extends WithOutbox {
   readonly project: string;
   readonly name: string;
+  /** `hostNameKey` of the name. Absent in documents of 0.1.0 until `keyEarlierNames` adds it. */
+  readonly name_key?: string;
   readonly status: 'expected' | 'up' | 'silent' | 'deleting';
   readonly status_since: string;
   readonly token_hash: string;
@@ -268,6 +270,8 @@ export async function openConfigurationCollections(store: Store): Promise<Config
         { fields: ['join_hash'], only: { field: 'join_hash' } },
         { fields: ['taken_by'], only: { field: 'taken_by' } },
         { fields: ['project', 'name', 'created_at'] },
+        { fields: ['name_key', 'project'] },
+        { fields: ['joined', 'project', 'name'], only: { field: 'joined' } },
         { fields: ['project', 'status', 'suspended_at'] },
         { fields: ['status', 'suspended_at'] },
         { fields: ['status', 'last_seen_at'] },

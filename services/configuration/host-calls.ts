@@ -49,7 +49,7 @@ import { exchangeJoinToken, issueJoinToken, refuseStackHost, returnHost, takeHos
 import { pageOfHosts } from './hosts/page.ts';
 import { compileSelection } from './hosts/select.ts';
 import { countedHosts, countHosts, findSilentHosts } from './hosts/silence.ts';
-import { findHost } from './hosts/queues.ts';
+import { findHost, similarFreeHosts } from './hosts/names.ts';
 import { hostsWithRequests } from './hosts/forgotten.ts';
 import type { ConfigurationContext } from './parts.ts';
 
@@ -118,7 +118,11 @@ export function hostRoutes(context: ConfigurationContext) {
         silent: await Promise.all(silent.map((host) => viewHost(context, host))),
       };
     }),
-    answer(service, hostShow, async ({ data }) => viewHost(context, await existing(data))),
+    answer(service, hostShow, async ({ data }) => {
+      const host = await existing(data);
+      const view = await viewHost(context, host);
+      return data.similar === true ? { ...view, similar: await similarFreeHosts(collections, host) } : view;
+    }),
   ];
 }
 

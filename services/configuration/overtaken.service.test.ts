@@ -1,6 +1,7 @@
 /** A newer request for a deployment replaces the one in flight, as the types of deployments announce. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { deploymentShow } from '@anneal/contracts/calls/deployments.ts';
+import { queueClaimRelease } from '@anneal/contracts/calls/queues.ts';
 import { stoppedReason } from '@anneal/contracts/calls/host-messages.ts';
 import { runReport } from '@anneal/contracts/output.ts';
 import { armFault } from '@anneal/runtime/fault.ts';
@@ -151,6 +152,39 @@ describe('the cancellation of an update', () => {
     await rig.request('update', { ...config(host.id, 'fourth'), id, fence: 4 });
     await cancel(host.id, id);
     expect((await claimed(rig, host.id)).request.config).toBe('fourth');
+  });
+});
+
+describe('the withdrawal of a request', () => {
+  it('ends a config that no host has taken, also when it comes before its request', async () => {
+    const host = await rig.host('web');
+    const asked = config(host.id, 'unwanted');
+    const early = { ...asked, id: 'early', fence: 1 };
+    await rig.request('withdraw', early);
+    const { resource } = await rig.request('create', asked);
+    await rig.request('create', early);
+    await rig.event('deployment.queued', resource.id);
+    await rig.request('withdraw', { ...asked, id: resource.id });
+    for (const id of [resource.id, 'early']) {
+      expect(await rig.final(id)).toMatchObject({
+        status: 'failed',
+        error: { code: 'Cancelled', message: 'dep was not run: its stack no longer wants it.' },
+      });
+    }
+    await expect.poll(() => rig.claim(host.id)).toBeUndefined();
+    expect(await statusOf(resource.id)).toMatchObject({ status: 'SKIPPED' });
+  });
+
+  it('leaves a config that its host has taken, also when its claim has ended', async () => {
+    const host = await rig.host('web');
+    const { resource } = await rig.request('create', config(host.id, 'begun'));
+    const { request, claim_id } = await claimed(rig, host.id);
+    await rig.request('withdraw', { ...config(host.id, 'begun'), id: resource.id });
+    await rig.ask(queueClaimRelease, { project, queue: `host.${host.id}.requests`, claim_id });
+    await rig.request('withdraw', { ...config(host.id, 'begun'), id: resource.id });
+    expect((await claimed(rig, host.id)).request.id).toBe(request.id);
+    await rig.post(host.id, { id: request.id, status_code: 0 });
+    expect(await rig.final(resource.id)).toMatchObject({ status: 'complete' });
   });
 });
 

@@ -2,7 +2,7 @@
 import { answer, type MessageRoute } from '@anneal/bus/consume/route.ts';
 import * as hostMessages from '@anneal/contracts/calls/host-messages.ts';
 import * as queueCalls from '@anneal/contracts/calls/queues.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import { queueMessagePosted } from '@anneal/contracts/events.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { MessageDocument } from './collections.ts';
@@ -12,6 +12,8 @@ import { checkMetadata } from './queues/reserved-metadata.ts';
 import { claimMessages, liveClaim, releaseClaim, renewClaim } from './queues/claim.ts';
 import { hearOf, requireCurrent } from './hosts/host.ts';
 import { takePosted } from './deployments/answers/posted.ts';
+import type { SentBy } from './deployments/answers/read-posted.ts';
+import { failAnswered } from './deployments/answers/refused.ts';
 import type { HostMessageContext } from './deployments/runs/run-context.ts';
 import { collectMessage } from './collectors/collect.ts';
 import { findRunConfig, handOut, recordContact, watchClaimed } from './deployments/requests/hand-out.ts';
@@ -113,11 +115,11 @@ export function queueCallRoutes(context: CallContext): MessageRoute[] {
       return {};
     }),
     answer(service, queueCalls.queuePost, async ({ id, data }) => {
-      refusePost(data.messages, queues.limits);
+      await refuseLong(context, data);
       const queue = named(await resolve(data, 'write'));
       requireCurrent(queue.host, data.caller);
       const messages = data.messages.map((message, index) => ({ ...message, id: repeatableId('post', id, index) }));
-      await post(context, queue, { client_id: data.client_id, messages, mostDefaultTtl: data.most_default_ttl });
+      await post(context, queue, { ...data, messages });
       return { ids: messages.map((message) => message.id) };
     }),
     answer(service, queueCalls.queueMessages, async ({ data }) => {
@@ -253,6 +255,7 @@ async function takeAnswers(
   await takePosted(context, queue.host, {
     client_id: data.client_id ?? queue.host.id,
     messages,
+    sentBy: { kind: 'host' },
     claimed: { queue: queue.id, isNew },
   });
 }
@@ -260,17 +263,43 @@ async function takeAnswers(
 async function post(
   context: HostMessageContext,
   queue: ResolvedQueue,
-  posted: { client_id: string; messages: readonly NewMessage[]; mostDefaultTtl: number | undefined },
+  posted: Omit<queueCalls.QueuePost, 'messages'> & { messages: readonly NewMessage[] },
 ): Promise<void> {
-  const { client_id, messages, mostDefaultTtl } = posted;
+  const { client_id, messages, most_default_ttl: mostDefaultTtl } = posted;
   if (queue.host) refuseDelays(queue, messages);
   if (queue.role === 'requests') refuseForeign(queue, messages);
-  if (queue.host && queue.role === 'responses') return takePosted(context, queue.host, { client_id, messages });
+  if (queue.host && queue.role === 'responses') {
+    return takePosted(context, queue.host, { client_id, messages, sentBy: senderOf(posted) });
+  }
   const limits = queue.host ? undefined : context.queues.limits;
   const stored = await putMessages(context.queues, { queue, client_id, messages, mostDefaultTtl, limits });
   // A repeat of the call after a crash publishes the same events.
   if (!queue.host) await publishPosted(context, queue, stored);
   await context.queues.wake(queue);
+}
+
+/** A host sends its token, or the address of its run. */
+const senderOf = ({ caller, run }: Pick<queueCalls.QueuePost, 'caller' | 'run'>): SentBy =>
+  caller === undefined && run === undefined ? { kind: 'user' } : { kind: 'host', run };
+
+/**
+ * Refuses a post that is too long. The run that such an answer of a host names fails, because the host cannot shorten it.
+ * @throws AnnealError TooLarge
+ */
+async function refuseLong(context: HostMessageContext, data: queueCalls.QueuePost): Promise<void> {
+  try {
+    refusePost(data.messages, context.queues.limits);
+  } catch (error) {
+    if (senderOf(data).kind === 'host') await failLong(context, data, toFailure(error));
+    throw error;
+  }
+}
+
+async function failLong(context: HostMessageContext, data: queueCalls.QueuePost, failure: Failure): Promise<void> {
+  const { host, role } = await resolveQueue(context.collections, { ...data, use: 'write' });
+  requireCurrent(host, data.caller);
+  if (!host || role !== 'responses') return;
+  for (const { body } of data.messages) await failAnswered(context, host, { run: data.run, body, failure });
 }
 
 /** Refuses a delay in the queue of a host, because its messages are handled in order. */

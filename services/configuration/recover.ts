@@ -8,11 +8,13 @@ import { withdraw } from './deployments/runs/queue-changes.ts';
 import { armSweep } from './deployments/due.ts';
 import { flushOutbox } from '@anneal/runtime/work/outbox.ts';
 import { forgetHost } from './hosts/host.ts';
+import { keyEarlierNames } from './hosts/names.ts';
 import { handlePosted } from './deployments/answers/posted.ts';
 import type { HostMessageContext } from './deployments/runs/run-context.ts';
 
 export async function recover(context: HostMessageContext): Promise<void> {
   const { collections, service } = context;
+  await keyEarlierNames(collections);
   // Process accepted answers first, so that the requests that they answer are not offered again.
   await handleWaiting(context);
   const deleting = await collections.hosts.find({ where: { status: 'deleting' } });

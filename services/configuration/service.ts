@@ -10,7 +10,7 @@ import { announceTypes, providerRoutes } from '@anneal/provider/routes.ts';
 import { defineService } from '@anneal/runtime/service/service.ts';
 import { keepSending } from '@anneal/runtime/work/outbox.ts';
 import { sweepEvery } from '@anneal/runtime/work/sweeps.ts';
-import { handleCancel } from './cancel.ts';
+import { handleCancel, handleWithdrawal } from './cancel.ts';
 import { serveHostCounts } from './counts.ts';
 import { deploymentRoutes } from './deployment-calls.ts';
 import { failNamed, handleRefused } from './deployments/answers/refused.ts';
@@ -107,6 +107,7 @@ function routesOf({ context, contexts, stored, quotas }: ConfigurationParts) {
           ? contexts.take(action, message)
           : handleRequest(context, action, message),
       cancel: (message) => handleCancel(context, message),
+      withdraw: (message, delivery) => handleWithdrawal(context, message, delivery),
       signal: (message) =>
         message.data.resource.type === contextType.type ? contexts.follow(message) : handleSignal(context, message),
     }),

@@ -1,8 +1,10 @@
+import { on, routeMessages } from '@anneal/bus/consume/route.ts';
 import type { Bus } from '@anneal/bus/port.ts';
 import { queueShow } from '@anneal/contracts/calls/queues.ts';
-import { resourceTypeList } from '@anneal/contracts/calls/templating.ts';
+import { questionAbandoned, resourceTypeList } from '@anneal/contracts/calls/templating.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { createTestContext, type TestContext } from '@anneal/runtime/testing.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAsk } from './ask.ts';
 
@@ -42,6 +44,28 @@ it('says that no process of the service shows a sign of life, when that is why i
   await expect(ask('templating', resourceTypeList, { data: {} })).rejects.toMatchObject({
     message: expect.stringMatching(/_TIMEOUT_MS\)\. No process of templating lives\.$/) as string,
   });
+});
+
+it('lets templating drop the work of a question when its client disconnects', async () => {
+  const dropped: unknown[] = [];
+  await context.bus.subscribe(
+    ['template.abandoned'],
+    routeMessages([on(questionAbandoned, async ({ data }) => void dropped.push(data.question))]),
+  );
+  const asked: string[] = [];
+  const consumer = await context.bus.consume(requestsQueue('templating'), async ({ message }) => {
+    asked.push(message.id);
+  });
+  const client = new AbortController();
+  const ask = createAsk({ ...context, answerTimeoutMs: 600_000, compileTimeoutMs: 600_000 });
+  const answer = ask('templating', resourceTypeList, { data: {}, signal: client.signal });
+  const refused = expect(answer).rejects.toThrow('aborted');
+  await eventually(() => asked.length > 0, { what: 'the question' });
+  client.abort();
+  await refused;
+  await eventually(() => dropped.length > 0, { what: 'the event' });
+  expect(dropped).toEqual(asked);
+  await consumer.stop();
 });
 
 it('refuses data that the contract of a service does not allow as the request of the client, and sends nothing', async () => {

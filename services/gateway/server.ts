@@ -62,6 +62,7 @@ import { traceRequests } from './http/request-traces.ts';
 import { limitBodyTime } from './http/slow-body.ts';
 import { answerUnreadable } from './http/unreadable.ts';
 import { Upgrades } from './http/upgrades.ts';
+import type { Repeats } from './repeats/repeats.ts';
 import type { ReplicaWatch } from './replicas.ts';
 import type { ImageUploads } from './images/uploads.ts';
 
@@ -80,6 +81,7 @@ export interface ServerOptions {
   stopping: AbortSignal;
   version: string;
   replicas: ReplicaWatch;
+  repeats: Repeats;
 }
 
 const identityPrefix = '/identity';
@@ -115,6 +117,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     return503OnClosing: true,
   });
   app.decorateRequest('caller', null);
+  app.decorateRequest('repeat', null);
   app.decorateReply('pieces', null);
   app.decorate('wordings', new Map());
   upgrades.route(app);
@@ -252,8 +255,8 @@ function familiesOf(options: ServerOptions & { upgrades: Upgrades }, report: Rep
   const userKey = (accessKey: string) => ec2Key(keystone, accessKey);
   const configLimit = { bytes: settings.configLimit, setting: gatewaySettings.configLimit.env };
   const shared = { ask, bus, secrets, authenticate, configLimit, version, report };
-  const { replicas } = options;
-  const heat = { ...shared, blobs: store.blobs, now: context.now, hiddenTags: settings.hiddenTags, replicas };
+  const { replicas, repeats } = options;
+  const heat = { ...shared, blobs: store.blobs, now: context.now, hiddenTags: settings.hiddenTags, replicas, repeats };
   const api = {
     ...shared,
     newId,
@@ -270,6 +273,7 @@ function familiesOf(options: ServerOptions & { upgrades: Upgrades }, report: Rep
     otherProjects: createOtherProjects(keystone.directory),
     directory: keystone.directory,
     replicas,
+    repeats,
   };
   // Not the streams of users: each host keeps one open.
   const streams = createStreams({ places: createStreamPlaces(mostHosts), stopping });

@@ -23,6 +23,8 @@ import { forwardedRequests } from './forward.ts';
 import { HeldHosts } from './held-hosts.ts';
 import { ImageContents } from './images/contents.ts';
 import { ImageUploads } from './images/uploads.ts';
+import { withRepeatedIds } from './repeats/ids.ts';
+import { Repeats } from './repeats/repeats.ts';
 import { ReplicaWatch } from './replicas.ts';
 import { promptContext } from './store-outage.ts';
 import { gatewaySettings } from './settings.ts';
@@ -39,7 +41,7 @@ export const gatewayService = defineService({
   name: 'gateway',
   settings: gatewaySettings,
   async start(given, settings) {
-    const { context, storeOutages } = promptContext(given);
+    const { context, storeOutages } = promptContext(withRepeatedIds(given));
     const { bus, store, mint, log } = context;
     const now = (): number => context.now().getTime();
     const stopping = new AbortController();
@@ -71,8 +73,10 @@ export const gatewayService = defineService({
       stopping: stopping.signal,
     });
     await contents.removeBroken();
+    const repeats = await Repeats.open(context);
     const app = buildServer({
       context,
+      repeats,
       images: new ImageUploads({ ask, contents }),
       settings,
       ask,
@@ -116,6 +120,7 @@ export const gatewayService = defineService({
         wakeups.wakeAll();
         await wake.stop();
         await requests.stop();
+        await repeats.stop();
         await closeServer(app, unused);
       },
     };

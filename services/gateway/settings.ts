@@ -1,5 +1,6 @@
 /** Settings of the gateway. */
-import { isIP } from 'node:net';
+import { readWebAddress } from '@anneal/contracts/readers/web-address.ts';
+import { readNetwork } from '@anneal/contracts/readers/ip.ts';
 import { defaultRequestBytes } from '@anneal/hot/limits.ts';
 import { defineSettings, listIn } from '@anneal/runtime/service/settings.ts';
 import { z } from 'zod';
@@ -11,11 +12,7 @@ const whole = (fallback: number, least: number, most: number) =>
 /** True for a range of addresses. The names represent ranges that every machine has. */
 const isRange = (text: string): boolean => {
   if (['loopback', 'linklocal', 'uniquelocal'].includes(text)) return true;
-  const [address = '', bits, ...more] = text.split('/');
-  const most = isIP(address) === 4 ? 32 : 128;
-  return (
-    isIP(address) > 0 && more.length === 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most))
-  );
+  return readNetwork(text) !== undefined;
 };
 const ranges = z
   .string()
@@ -27,8 +24,7 @@ const ranges = z
   .optional();
 
 /** As a browser sends it: `https://console.example.org`, without a path. */
-const isOrigin = (text: string): boolean =>
-  URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text;
+const isOrigin = (text: string): boolean => readWebAddress(text)?.origin === text;
 const origins = z
   .string()
   .transform((text) => text.split(',').map((each) => each.trim()))
@@ -164,7 +160,7 @@ export const gatewaySettings = defineSettings({
   metadataNetworks: {
     env: 'ANNEAL_GATEWAY_METADATA_NETWORKS',
     schema: ranges.refine(
-      (list) => list?.every((each) => isIP(each.split('/')[0] ?? '') > 0) ?? true,
+      (list) => list?.every((each) => readNetwork(each) !== undefined) ?? true,
       'must be addresses or ranges such as 10.20.0.0/24, separated by commas',
     ),
     meaning:

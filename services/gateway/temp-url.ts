@@ -66,6 +66,7 @@ export function tempUrlFamily(scope: FastifyInstance, options: TempUrlOptions): 
       summary: 'Send the answer to a run.',
       query: querySchema,
       body: json.optional(),
+      answersRuns: true,
       status: 201,
       handle: async ({ params, query, body = null }) => {
         const { project, hostId, object } = await signedUrl(options, { params, query, method: 'PUT' });

@@ -1,12 +1,13 @@
 /** Settings of the identity service. Their names are those of version 0.1.0, in which the gateway was this service, too. */
+import { readWebAddress } from '@anneal/contracts/readers/web-address.ts';
 import { defineSettings } from '@anneal/runtime/service/settings.ts';
 import { z } from 'zod';
 import { mappedRoles } from './oidc/claims.ts';
 
 /** https, because the provider's answer decides who logs in; http only for a provider on this machine. */
 const isIssuer = (text: string): boolean => {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname } = new URL(text);
+  const { protocol, hostname } = readWebAddress(text) ?? {};
+  if (hostname === undefined) return false;
   return protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname));
 };
 

@@ -276,6 +276,8 @@ describe('a subscription to another project', () => {
 describe('the event log', () => {
   it('L2: stores an event once, however often it arrives, and pages after any event', async () => {
     const world = await startWorld();
+    const kept: unknown[] = [];
+    await world.context.bus.subscribe(['event.kept'], async ({ message }) => void kept.push(message.project));
     const { context } = world;
     const data = { host_id: 'h', name: 'h', status: 'up', facts: {}, version: 1 };
     const events = Array.from({ length: 5 }, () => context.mint(hostEvent.up, { data, subject: 'h', project }));
@@ -298,6 +300,8 @@ describe('the event log', () => {
     expect(await read(ids[1], 2)).toEqual(ids.slice(2, 4));
     expect(await read(undefined, 2)).toEqual(ids.slice(3));
     expect(await read(ids[4])).toEqual([]);
+    // Wakes the clients that follow the log of either project.
+    await eventually(() => kept.includes(project) && kept.includes('other'), { what: 'the events', last: () => kept });
   });
 
   it('removes the oldest events above its limit', async () => {

@@ -10,6 +10,7 @@ import {
   subscriptionCreate,
   subscriptionDelete,
   subscriptionList,
+  subscriptionOverview,
   subscriptionReplay,
   subscriptionRotate,
   subscriptionShow,
@@ -51,6 +52,7 @@ import {
   type SubscriptionDocument,
   type Subscriptions,
 } from './documents/subscription.ts';
+import { stuckOf } from './documents/stuck.ts';
 
 const latestShown = 100;
 const mostCounted = 1000;
@@ -84,6 +86,7 @@ export class SubscriptionRequests {
     return [
       answer(context, subscriptionCreate, ({ data }) => this.#createSubscription(data)),
       answer(context, subscriptionList, ({ data }) => this.#list(data)),
+      answer(context, subscriptionOverview, ({ data }) => this.#overview(data)),
       answer(context, subscriptionShow, async ({ data }) => this.#view(await this.#find(data.project, data.id))),
       answer(context, subscriptionDelete, ({ data }) => this.#remove(data)),
       answer(context, subscriptionAct, ({ data }) => this.#act(data)),
@@ -205,6 +208,15 @@ export class SubscriptionRequests {
   async #list({ project }: Question<typeof subscriptionList>): Promise<AnswerOf<typeof subscriptionList>> {
     const found = await this.#options.subscriptions.find({ where: { project }, orderBy: ['created_at'] });
     return { subscriptions: await Promise.all(found.map((each) => this.#view(each))) };
+  }
+
+  async #overview({
+    project,
+    since,
+    most,
+  }: Question<typeof subscriptionOverview>): Promise<AnswerOf<typeof subscriptionOverview>> {
+    const stuck = stuckOf(await this.#options.subscriptions.find({ where: { project } }), since);
+    return { stuck: stuck.slice(0, most), stuck_count: stuck.length };
   }
 
   async #remove({ project, id }: Question<typeof subscriptionDelete>): Promise<AnswerOf<typeof subscriptionDelete>> {

@@ -5,6 +5,7 @@
  * B2 `cut` ends the running task of a node at once, and starts the next one.
  * B3 A push of the power button toggles, so it is not repeated until the machine had time to follow the last one.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -25,6 +26,8 @@ import { SerialQueues } from './bmc/serial.ts';
 /** Shorter than the timer of a step, after which another process takes over the node. */
 const turnMs = 60_000;
 const pushMs = 60_000;
+/** A machine that is neither on nor off gets this time before it is reset. */
+const changingMs = 15_000;
 /** Errors that a controller has answered with. */
 const answered: ReadonlySet<string> = new Set(['BmcRefused', 'IdentityMismatch']);
 
@@ -147,7 +150,7 @@ export class Bmcs {
     options: { withinMs: number; change?: Change; proven?: () => Promise<boolean> },
   ): Promise<void> {
     return this.with(node, async (machine, signal) => {
-      if ((await machine.power()) === wanted) return;
+      if ((await knownPower(machine, signal)) === wanted) return;
       const outcome = await this.#reset(node, machine, options.change ?? wanted);
       const lost = outcome instanceof BmcError ? outcome : undefined;
       const task = outcome instanceof BmcError ? undefined : outcome.task;
@@ -223,6 +226,16 @@ export class Bmcs {
       `The BMC of node ${node.name} at ${node.address} did not complete the request within ${Math.round(ms / 100) / 10} s.`,
       { repeat: 'never', details: { node: node.name, url: node.address } },
     );
+  }
+}
+
+/** The power, after a change that may go on. Null for a machine whose power stays unknown. */
+async function knownPower(machine: BmcMachine, signal: AbortSignal): Promise<Power | null> {
+  const end = Date.now() + changingMs;
+  for (;;) {
+    const power = await machine.power();
+    if (power !== null || Date.now() >= end) return power;
+    await sleep(500, undefined, { signal });
   }
 }
 

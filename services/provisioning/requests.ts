@@ -27,6 +27,8 @@ import {
 } from '@anneal/contracts/calls/boot.ts';
 import {
   driverList,
+  nodeClearSuspect,
+  nodeConfirmOff,
   nodeEnrol,
   nodeHistory,
   nodeList,
@@ -67,6 +69,7 @@ import type { InspectionRules } from './inspection/rules.ts';
 import type { Images } from './images/images.ts';
 import type { Instances } from './servers/instances.ts';
 import type { Nodes } from './nodes/nodes.ts';
+import type { Statements } from './nodes/statements.ts';
 import type { Runbooks } from './nodes/plan/runbooks.ts';
 import type { Servers } from './servers/servers.ts';
 
@@ -75,6 +78,7 @@ export function provisioningHandler(
   parts: {
     servers: Servers;
     nodes: Nodes;
+    statements: Statements;
     boots: Boots;
     runbooks: Runbooks;
     images: Images;
@@ -85,24 +89,27 @@ export function provisioningHandler(
     rules: InspectionRules;
   },
 ): Handler {
-  const { servers, nodes, boots, runbooks, images, instances, lights } = parts;
+  const { servers, nodes, statements, boots, runbooks, images, instances, lights } = parts;
   return routeMessages([
     ...assetRoutes(context, parts),
     ...ruleRoutes(context, parts),
     ...providerRoutes({
       take: (action, message) => servers.take(action, message),
       signal: (message) => servers.take('signal', message),
+      withdraw: (message, delivery) => servers.withdraw(message, delivery),
     }),
     answer(context, nodeEnrol, ({ data }) => nodes.enrol(data)),
     answer(context, nodeList, ({ data }) => nodes.list(data)),
     answer(context, nodeOverview, ({ data }) => nodes.overview(data)),
     answer(context, nodeShow, ({ data }) => nodes.show(data.node)),
     answer(context, nodeRemove, async ({ data }) => {
-      await nodes.remove(data.node);
+      await nodes.remove(data);
       return {};
     }),
     answer(context, nodePower, ({ data }) => nodes.power(data)),
     answer(context, nodeProvision, ({ data }) => nodes.provision(data)),
+    answer(context, nodeClearSuspect, ({ data }) => statements.clearSuspect(data)),
+    answer(context, nodeConfirmOff, ({ data }) => statements.confirmOff(data)),
     answer(context, nodeUpdate, ({ data }) => nodes.update(data)),
     answer(context, nodeMaintenance, ({ data }) => nodes.maintenance(data)),
     answer(context, nodeBootDevice, ({ data }) => nodes.bootDevice(data.node)),

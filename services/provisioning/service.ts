@@ -12,6 +12,7 @@ import { createTimers, type Timers } from '@anneal/store/timers.ts';
 import { Bmcs } from './bmcs.ts';
 import { Allocations } from './allocations/allocations.ts';
 import { Assets } from './assets/assets.ts';
+import { PortClaims } from './assets/port-claims.ts';
 import { Boots } from './boot/boots.ts';
 import { adoptedServer } from './servers/adopted-server.ts';
 import { Candidates } from './servers/candidates.ts';
@@ -30,6 +31,7 @@ import { NodeRecords } from './documents/records.ts';
 import { provisioningTimers } from './documents/timers.ts';
 import { createSteps } from './nodes/states/steps.ts';
 import { Nodes } from './nodes/nodes.ts';
+import { Statements } from './nodes/statements.ts';
 import { Runbooks } from './nodes/plan/runbooks.ts';
 import { novaServer } from './servers/nova-server.ts';
 import { Slots } from './nodes/slots/slots.ts';
@@ -45,7 +47,7 @@ export const provisioningService = defineService({
   name: 'provisioning',
   settings,
   async start(context, values) {
-    const records = await NodeRecords.open(context, values.placeholderIds);
+    const records = await NodeRecords.open(context, recordRulesOf(values));
     const bmcs = bmcsOf(context, records, values);
     const announce = async (names: readonly string[]): Promise<void> =>
       announceTypes(context, {
@@ -60,8 +62,10 @@ export const provisioningService = defineService({
     const fencing = new Fencing({ bmcs, program: values.fenceProgram });
     const hardware = await HardwareRecords.open({ context, bmcs });
     const rules = await InspectionRules.open(context);
+    const claims = await PortClaims.open(context, records);
     const steps = createSteps({
       rules,
+      claims,
       context,
       records,
       bmcs,
@@ -77,21 +81,20 @@ export const provisioningService = defineService({
     const runbooks = await Runbooks.open(context);
     const candidates = new Candidates(() => records.all());
     const groups = await ServerGroups.open(context);
-    const { deployAttempts: attempts, bmcSeconds } = values;
+    const { deployAttempts: attempts, bmcSeconds, testDriver: hasTestDriver, bmcEvents: events } = values;
     const another = { records, driver, fencing, now: context.now, attempts, fenceMs: bmcSeconds * 1000 };
-    const shared = { context, records, candidates, groups, bmcs, hosts, driver, runbooks, slots, another };
+    const shared = { context, records, candidates, groups, bmcs, hosts, driver, runbooks, slots, another, claims };
     const servers = await openServers(shared, { timers, images, flavors: values.flavors });
     const limit = { most: values.nodes, setting: settings.nodes.env };
-    const { pollSeconds, bmcEvents: events } = values;
-    const readings = { bmcs, pollMs: pollSeconds * 1000 };
-    const assets = await Assets.open(context, records);
+    const readings = { bmcs, pollMs: values.pollSeconds * 1000 };
+    const assets = await Assets.open(context, records, claims);
     const allocations = await Allocations.open(context, records);
     const lights = new Lights(records);
-    const hasTestDriver = values.testDriver;
-    const nodeParts = { context, records, driver, runbooks, slots: slots(), assets, hardware, hasTestDriver };
+    const nodeParts = { context, records, driver, runbooks, slots: slots(), assets, claims, hardware, hasTestDriver };
     const nodes = new Nodes({ ...nodeParts, limit, readings });
-    const boots = new Boots({ context, records, driver, images, erase: values.erase });
     const wakeWaiting = wakeServers(context, records, servers);
+    const statements = statementsOf(shared, { nodes, servers, wakeWaiting });
+    const boots = new Boots({ context, records, driver, images, erase: values.erase });
     const polled = { context, records, bmcs, events, everyMs: readings.pollMs, sensorsMs: values.sensorSeconds * 1000 };
     const poll = new PowerPoll({ ...polled, onHealed: wakeWaiting });
 
@@ -99,9 +102,11 @@ export const provisioningService = defineService({
 
     const { bus } = context;
     const onDeath = (death: Death): Promise<void> => boots.unheard(death);
-    const up = await bus.subscribe(['host.up'], routeMessages([boots.hostUp()]), { group: 'provisioning', onDeath });
+    const ofHosts = routeMessages([boots.hostUp(), boots.hostSilent()]);
+    const up = await bus.subscribe(['host.up', 'host.silent'], ofHosts, { group: 'provisioning', onDeath });
     const instances = new Instances({ records, now: () => performance.now() });
-    const parts = { servers, nodes, boots, runbooks, images, instances, assets, allocations, lights, rules };
+    const asked = { nodes, statements, boots, runbooks, images, instances };
+    const parts = { ...asked, servers, assets, allocations, lights, rules };
     const handler = provisioningHandler(context, parts);
     // An earlier version announced the queue of the questions, where requests may still wait.
     const requests = await Promise.all(
@@ -130,6 +135,8 @@ export const provisioningService = defineService({
 
 type Given = SettingsOf<typeof settings>;
 
+const recordRulesOf = ({ placeholderIds: placeholders, lossesADay }: Given) => ({ placeholders, lossesADay });
+
 const bmcsOf = ({ secrets, now, gatewayUrl }: ServiceContext, records: NodeRecords, given: Given): Bmcs =>
   new Bmcs({
     records,
@@ -144,10 +151,10 @@ type ServerParts = Omit<Parameters<typeof novaServer>[0], 'images' | 'imageOf' |
 
 /** The servers, by the type of their resource. */
 async function openServers(
-  shared: ServerParts,
+  shared: ServerParts & { readonly claims: PortClaims },
   { timers, images, flavors }: { timers: () => Timers; images: Images; flavors: Given['flavors'] },
 ): Promise<Servers> {
-  const { context, records, groups, hosts } = shared;
+  const { context, records, groups, hosts, claims } = shared;
   const servers: Servers = await Servers.open({
     context,
     timers,
@@ -162,13 +169,28 @@ async function openServers(
         }),
         'OS::Heat::DeployedServer': deployedServer({ context, hosts }),
         'OS::Nova::ServerGroup': groups.work,
-        'OS::Ironic::Port': ironicPort({ context, records }),
+        'OS::Ironic::Port': ironicPort({ context, records, claims }),
       },
       adoptedServer({ context, hosts }),
     ),
   });
   return servers;
 }
+
+const statementsOf = (
+  { context, records, driver, bmcs, hosts }: ServerParts,
+  { nodes, servers, wakeWaiting }: { nodes: Nodes; servers: Servers; wakeWaiting: () => void },
+): Statements =>
+  new Statements({
+    context,
+    records,
+    driver,
+    bmcs,
+    hosts,
+    wakeWaiting,
+    wake: (server) => servers.kick(server),
+    view: (node) => nodes.view(node),
+  });
 
 const serveNodeCounts = (context: ServiceContext, records: NodeRecords): (() => void) =>
   serveAllCounts(context, [

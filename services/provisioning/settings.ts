@@ -85,6 +85,13 @@ export const settings = defineSettings({
       'Most nodes on which a new server is deployed before it fails. The next node is used once the failed machine is proven to be off.',
     cost: 'A higher value lets a wrong image or template make more nodes unavailable before the server fails.',
   },
+  lossesADay: {
+    env: 'ANNEAL_PROVISIONING_LOSSES_A_DAY',
+    schema: z.coerce.number().int().min(1).max(1000).default(3),
+    meaning:
+      'Number of losses in 24 hours after which no server gets a machine until a person clears it: its power went off, or its server ended while its host was silent, without an order. After fewer it is placed last.',
+    cost: 'A lower value takes machines out of use after failures of the network or the power feed; a higher value lets a bad machine take more servers down.',
+  },
   fenceProgram: {
     env: 'ANNEAL_PROVISIONING_FENCE_PROGRAM',
     schema: z

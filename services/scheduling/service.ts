@@ -283,6 +283,7 @@ async function openOwnProvider(
   const routes = providerRoutes({
     take: (action, message) => worker.take(action, message),
     signal: (message) => worker.take('signal', message),
+    withdraw: (message, delivery) => worker.withdraw(message, delivery),
   });
   await triggers.open();
   return {

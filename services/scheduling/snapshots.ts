@@ -1,4 +1,5 @@
 /** Snapshots of stacks: the state of a stack, for a later restore. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { Effect } from '@anneal/convergence/protocol.ts';
@@ -35,7 +36,7 @@ export async function keepSnapshot(
         reason,
         created_at: before?.created_at ?? parameters.now.toISOString(),
         target: stack.target,
-        resources: Object.fromEntries(resources.map((resource) => [resource.name, exportedResource(resource)])),
+        resources: toRecord(resources.map((resource) => [resource.name, exportedResource(resource)])),
       },
     },
   ]);

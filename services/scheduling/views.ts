@@ -1,4 +1,5 @@
 /** Views of stacks, resources and events for clients. Hidden values are masked here, and only here. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { Pace } from '@anneal/contracts/slices/pace.ts';
 import type { Plan, PlanParameter, PlanResource } from '@anneal/contracts/plan.ts';
@@ -20,9 +21,7 @@ const hiddenText = '******';
 
 /** The parameters of a plan as texts, with hidden ones masked. `mask` hides seals within a value. */
 export const shownParameters = ({ parameters }: Plan, mask = (value: Json): Json => value): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(parameters).map(([name, parameter]) => [name, textOf(parameter, mask(parameter.value))]),
-  );
+  toRecord(Object.entries(parameters).map(([name, parameter]) => [name, textOf(parameter, mask(parameter.value))]));
 
 const textOf = ({ type, text, hidden, value }: PlanParameter, shown: Json): string =>
   hidden ? hiddenText : shown === value && text !== undefined ? text : parameterText(type, shown);
@@ -39,6 +38,8 @@ export function stackView({ stack, plan, now }: { stack: StackDocument; plan: Pl
     reason: stack.reason,
     created_at: stack.created_at,
     updated_at: stack.updated_at,
+    ...(stack.finished_at !== undefined && { finished_at: stack.finished_at }),
+    ...(isCancelled(stack) && { cancelled: true }),
     deleted_at: stack.deleted_at,
     timeout_minutes: stack.timeout_minutes,
     on_failure: stack.on_failure,
@@ -61,6 +62,13 @@ export function stackView({ stack, plan, now }: { stack: StackDocument; plan: Pl
   };
 }
 
+/** Whether a client cancelled the last action of the stack, which is no failure of anything. */
+export const isCancelled = ({ status, cancelled }: StackDocument): boolean => status === 'FAILED' && cancelled === true;
+
+/** When the stack came into its state: the end of its last action, or the begin of the running one. */
+export const changedAt = ({ finished_at, updated_at, created_at }: StackDocument): string =>
+  finished_at ?? updated_at ?? created_at;
+
 function paused({ failures: [first] }: StackDocument, since: string): Condition {
   const what = first ? `${first.resource} failed: ${first.failure.message}` : 'a resource failed';
   const message = `${what}. Retry, skip it, roll back or cancel.`;
@@ -68,14 +76,14 @@ function paused({ failures: [first] }: StackDocument, since: string): Condition 
 }
 
 function stackConditions(stack: StackDocument, now: number): Condition[] {
-  const since = stack.updated_at ?? stack.created_at;
+  const since = changedAt(stack);
   const ready = stack.status === 'COMPLETE' && stack.deleted_at === null;
   const overdue = stack.deadline !== null && Date.parse(stack.deadline) < now;
   return [
     {
       type: 'Ready',
       status: ready ? 'True' : 'False',
-      reason: camel(stack.action, stack.status),
+      reason: camel(stack.action, isCancelled(stack) ? 'CANCELLED' : stack.status),
       message: stack.reason,
       since,
     },

@@ -3,6 +3,7 @@
  * exceeds the limits here is abandoned and runs again in a worker. Work is counted, so the same task always ends the
  * same way.
  */
+import { holdsValues } from '@anneal/contracts/exact-number.ts';
 import { Abandoned, EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import type { EvaluationLimits } from '@anneal/hot/limits.ts';
 import type { CompiledContents } from './compile.ts';
@@ -53,7 +54,7 @@ function charactersOf(question: object): number {
   while (rest.length > 0 && count <= mostCharacters) {
     const value = rest.pop();
     if (typeof value === 'string') count += value.length;
-    else if (typeof value !== 'object' || value === null) count += 4;
+    else if (!holdsValues(value)) count += 4;
     else if (Array.isArray(value)) rest.push(...value.slice(0, mostCharacters));
     else
       for (const [key, item] of Object.entries(value)) {

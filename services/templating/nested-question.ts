@@ -2,11 +2,11 @@
  * Converts the question for a nested stack to the input of the compiler. A group asks once per member, each time with
  * the same environment and files, so the parsed environment and files are cached.
  */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { CompileAnswer, CompileNestedQuestion } from '@anneal/contracts/calls/templating.ts';
 import type { CompileNested } from '@anneal/hot/compile-nested.ts';
-import { readStoredJson } from '@anneal/python/yaml/json-text.ts';
 import { TemplateLibrary } from '@anneal/hot/tree/library.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -43,7 +43,7 @@ export function createNestedQuestions({ blobs, secrets }: Sources): NestedQuesti
   const read = async (hash: string, what: string): Promise<JsonObject> => {
     const text = await blobs.getText(hash);
     if (text === undefined) throw new AnnealError('NotFound', `The ${what} ${hash} is missing in the store.`);
-    return readStoredJson(text) as JsonObject;
+    return parseExact(text) as JsonObject;
   };
 
   return {

@@ -1,4 +1,6 @@
 /** Converts a question to the input of the compiler. A PATCH starts from the stored template, environment and files. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { type Plan, planSchema, type PlanParameter, withPassed } from '@anneal/contracts/plan.ts';
@@ -6,7 +8,6 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { CompileQuestion } from '@anneal/contracts/calls/templating.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { Blobs } from '@anneal/store/port.ts';
-import { readStoredJson } from '@anneal/python/yaml/json-text.ts';
 import type { CompileParameters } from '@anneal/hot/tree/compile-parameters.ts';
 
 export interface Sources {
@@ -36,7 +37,7 @@ export async function readQuestion(
     const text = await blobs.getText(hash);
     if (text === undefined)
       throw new AnnealError('NotFound', `The ${what} ${hash} is missing in the store; send it again.`);
-    return readStoredJson(text) as JsonObject;
+    return parseExact(text) as JsonObject;
   };
   const template = question.template ?? (existing && (await read(existing.template, 'template')));
   if (template === undefined) throw new AnnealError('InvalidRequest', 'No template specified');
@@ -75,7 +76,7 @@ const mapOf = (value: Json | undefined): JsonObject => (isObject(value) ? value 
 function withoutParameters(environment: JsonObject, names: readonly string[]): JsonObject {
   if (names.length === 0) return environment;
   const kept = Object.entries(mapOf(environment['parameters'])).filter(([name]) => !names.includes(name));
-  return { ...environment, parameters: Object.fromEntries(kept) };
+  return { ...environment, parameters: toRecord(kept) };
 }
 
 /** Reads the parameters of a plan, with secrets opened, and which of them were passed to it. */
@@ -86,7 +87,7 @@ export async function readPlan(
   const text = await blobs.getText(hash);
   if (text === undefined)
     throw new AnnealError('NotFound', `The plan ${hash} is missing in the store; compile it again.`);
-  const { parameters, passed } = planSchema.pick({ parameters: true, passed: true }).parse(JSON.parse(text));
+  const { parameters, passed } = planSchema.pick({ parameters: true, passed: true }).parse(parseExact(text));
   const opened = Object.entries(parameters).map(([name, parameter]) => [
     name,
     { ...parameter, value: secrets.open(parameter.value) },

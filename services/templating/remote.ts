@@ -1,4 +1,5 @@
 /** Gives a worker what only the service's thread has: the blobs of the store, and the resource types. */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
@@ -25,7 +26,7 @@ export function createRemote(ask: AskService): {
         const types = (await ask({ types: version } satisfies Request)) as readonly ResourceType[];
         known = { version, types };
       }
-      return { ...task, types: known.types } as Task;
+      return { ...task, question: parseExact(task.question), types: known.types } as unknown as Task;
     },
   };
 }
@@ -40,7 +41,7 @@ export function serveRemote(blobs: Pick<Blobs, 'getText'>): {
     toRemote(task, types) {
       const version = versionOf(types);
       lists.set(version, types);
-      return { ...task, types: version };
+      return { ...task, question: JSON.stringify(task.question), types: version };
     },
     async serve(request) {
       const asked = request as Request;

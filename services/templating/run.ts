@@ -1,4 +1,5 @@
 /** Runs the task of a question: a small one in the service's thread, any other in a worker. */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { availableParallelism } from 'node:os';
 import type { Delivery } from '@anneal/bus/port.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -61,7 +62,8 @@ export function createRunner(
     // Questions of the engine (nested stacks) and of clients have separate lanes, which take turns.
     const lane = `project ${task.question.project}${task.kind === 'compile nested' ? ', nested stacks' : ''}`;
     const job = { lane, what: words[task.kind], signal };
-    return (await pool.run({ ...job, task: remote.toRemote(task, served) })) as CompiledContents<Json>;
+    const done = (await pool.run({ ...job, task: remote.toRemote(task, served) })) as CompiledContents<string>;
+    return { ...done, answer: parseExact(done.answer) };
   };
   return {
     work: (asked, delivery) =>

@@ -2,6 +2,8 @@
  * Turns each secret in the members of a group into a hidden parameter. No value of a member contains the name of such a
  * parameter, so every `{get_param: <name>}` comes from this file, and never from a user, a script or a host.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
+import { isExact, holdsValues } from '@anneal/contracts/exact-number.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 
@@ -17,10 +19,10 @@ export function hideSecrets(template: JsonObject, secrets: Secrets): { template:
     return `secret_${count}`;
   };
   const visit = (value: Json): Json => {
-    if (typeof value !== 'object' || value === null) return value;
+    if (!holdsValues(value)) return value;
     if (Array.isArray(value)) return value.map(visit);
     if (!secrets.isSealed(value)) {
-      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, visit(item)]));
+      return toRecord(Object.entries(value).map(([key, item]) => [key, visit(item)]));
     }
     const text = JSON.stringify(value);
     let name = names.get(text);
@@ -39,5 +41,5 @@ export function hideSecrets(template: JsonObject, secrets: Secrets): { template:
 
 const typeOf = (value: Json): string => {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return typeof value;
-  return 'json';
+  return isExact(value) ? 'number' : 'json';
 };

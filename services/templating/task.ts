@@ -25,8 +25,11 @@ export type Task = Rules & {
     | { readonly kind: 'compile nested'; readonly question: CompileNestedQuestion }
   );
 
-/** A task for a worker, which keeps the types: they are many times larger than most questions. */
-export type RemoteTask = Omit<Task, 'types'> & { readonly types: string };
+/**
+ * A task for a worker, which keeps the types: they are many times larger than most questions. The question is JSON, because
+ * a copy of its objects would lose the form of numbers and the order of keys.
+ */
+export type RemoteTask = Omit<Task, 'types' | 'question'> & { readonly types: string; readonly question: string };
 
 /** Runs tasks. It writes nothing: the caller stores the contents of a plan before it answers. */
 export function createTasks(sources: Sources): (task: Task, work: EvaluationWork) => Promise<CompiledContents<Json>> {

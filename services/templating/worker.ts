@@ -11,5 +11,8 @@ serveJobs((ask) => {
   const { keys, limits } = workerData as { keys: readonly Uint8Array[]; limits: EvaluationLimits };
   const { blobs, taskOf } = createRemote(ask);
   const run = createTasks({ blobs, secrets: createSecrets(keys) });
-  return async (task) => run(await taskOf(task as RemoteTask), new EvaluationWork(limits));
+  return async (task) => {
+    const { answer, contents } = await run(await taskOf(task as RemoteTask), new EvaluationWork(limits));
+    return { answer: JSON.stringify(answer), contents };
+  };
 });

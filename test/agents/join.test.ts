@@ -14,7 +14,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildExecutable, thisMachine, writeChecksums } from '@anneal/agent/executable/executable.ts';
+import { openConfigurationCollections } from '@anneal/configuration/collections.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
+import { change } from '@anneal/store/change.ts';
+import { openStore } from '@anneal/store/open.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomOf } from '../chaos/random.ts';
 import { makeCertificates, type Certificates } from '../backends/certificates.ts';
@@ -273,6 +276,11 @@ describe('the line of `anneal host join`', () => {
       const strange = secured(await lineFor('tls', '--cacert', certificates.strangeCa));
       expect(await errorsOnMachine('four', strange)).toMatch(/certificate/);
       expect(existsSync(agentOf('four'))).toBe(false);
+      // The seed of a server that this process does not trust.
+      await expect(server.client.hosts.seed({ url: `https://127.0.0.1:${port}/join/x` })).rejects.toMatchObject({
+        message: expect.stringContaining('does not trust the certificate') as string,
+        details: { remedy: expect.stringContaining('NODE_EXTRA_CA_CERTS') as string },
+      });
       const line = secured(await lineFor('tls', '--cacert', certificates.ca));
       expect(await errorsOnMachine('four', line)).toBe('');
       expect(readFileSync(join(prefixOf('four'), 'lib/anneal-agent/conf'), 'utf8')).toContain('url=https://127.0.0.1');
@@ -309,8 +317,16 @@ describe('the line of `anneal host join`', () => {
     await server.anneal('host', 'delete', 'again');
   });
 
-  it('joins a host of any name', async () => {
+  it('joins a host of 0.1.0 under any name, and refuses a new host of that name', async () => {
     const name = `it's a "host" $(id) \`id\` \\ é`;
+    await expect(server.client.hosts.join({ host: name })).rejects.toMatchObject({ code: 'InvalidRequest' });
+    const { host } = await server.client.hosts.join({ host: 'earlier' });
+    await server.kill();
+    const store = await openStore({ url: server.storeUrl });
+    const { hosts } = await openConfigurationCollections(store);
+    await change(hosts, host.id, ({ name_key: _key, ...current }) => ({ ...current, name }));
+    await store.close();
+    await server.start();
     const joined = onMachine('two', await lineFor(name));
     expect(joined).toMatchObject({ status: 0, stderr: '' });
     expect(joined.stdout).toContain(`joined as host ${name}:`);

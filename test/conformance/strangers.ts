@@ -100,7 +100,7 @@ export function refusedMessages(refusals: readonly ForeignRefusal[], open: () =>
     expect(handled).toEqual([]);
     expect(await service.queues.measure(q)).toMatchObject({ depth: 0, inFlight: 0 });
 
-    expect(await service.deadLetters.replay(letter?.id ?? '')).toBe(true);
+    expect(await service.deadLetters.replay(letter?.id ?? '')).toEqual({ outcome: 'sent' });
     await vi.waitFor(() => expect(handled).toMatchObject([{ id: request.id }]));
   });
 

@@ -42,6 +42,10 @@ if (flags.help) {
 }
 const dataDirectory = await mkdtemp(join(tmpdir(), 'anneal-demo-'));
 const interrupted = new AbortController();
+// A reader of the output, such as `tee`, may end at the same Ctrl-C. The processes are stopped all the same.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error) => interrupted.abort(new Error(`the output has no reader: ${error.message}`)));
+}
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     if (interrupted.signal.aborted) void killAllOf(dataDirectory).finally(() => process.exit(1));

@@ -16,10 +16,12 @@ interface Fleet {
   on?: readonly string[];
   policy?: string;
   actions?: string;
+  type?: string;
 }
 
-const fleet = ({ script, who, on = hosts, policy = '{}', actions = '[CREATE, UPDATE]' }: Fleet) =>
-  bundle(`heat_template_version: 2018-08-31
+const fleet = ({ script, who, on = hosts, policy = '{}', ...rest }: Fleet) => {
+  const { actions = '[CREATE, UPDATE]', type = 'OS::Heat::SoftwareDeploymentGroup' } = rest;
+  return bundle(`heat_template_version: 2018-08-31
 resources:
 ${hosts.map((name) => `  ${name}: {type: OS::Nova::Server, properties: {image: any, flavor: baremetal, name: ${name}, user_data_format: SOFTWARE_CONFIG}}`).join('\n')}
   config:
@@ -30,7 +32,7 @@ ${hosts.map((name) => `  ${name}: {type: OS::Nova::Server, properties: {image: a
       outputs: [{name: result}]
       config: ${JSON.stringify(script)}
   group:
-    type: OS::Heat::SoftwareDeploymentGroup
+    type: ${type}
     update_policy: ${policy}
     properties:
       config: {get_resource: config}
@@ -42,6 +44,7 @@ outputs:
   codes: {value: {get_attr: [group, deploy_status_codes]}}
   errors: {value: {get_attr: [group, deploy_stderrs]}}
 `);
+};
 
 const outputsOf = async (stack: string): Promise<Record<string, unknown>> =>
   Object.fromEntries(
@@ -104,13 +107,11 @@ describe('a group of deployments', () => {
   it('follows changes of its map of servers, and runs the DELETE config on removed hosts', async () => {
     const stack = 'followed';
     const script = '#!/bin/sh\nlogger "$deploy_action of $who"\n';
-    const actions = '[CREATE, DELETE]';
-    await server.client.stacks.create({
-      name: stack,
-      bundle: fleet({ script, who: 'x', on: ['one', 'two'], actions }),
-    });
+    // The name of the type in Heat before SoftwareDeploymentGroup.
+    const given = { script, who: 'x', actions: '[CREATE, DELETE]', type: 'OS::Heat::SoftwareDeployments' };
+    await server.client.stacks.create({ name: stack, bundle: fleet({ ...given, on: ['one', 'two'] }) });
     await ended(stack, 'CREATE_COMPLETE');
-    await server.client.stacks.update({ stack, bundle: fleet({ script, who: 'x', on: ['three', 'one'], actions }) });
+    await server.client.stacks.update({ stack, bundle: fleet({ ...given, on: ['three', 'one'] }) });
     await ended(stack, 'UPDATE_COMPLETE');
     expect((await outputsOf(stack))['codes']).toEqual({ three: 0, one: 0 });
     expect([await logged('CREATE of x'), await logged('DELETE of x')]).toEqual([3, 1]);
@@ -120,17 +121,19 @@ describe('a group of deployments', () => {
 });
 
 describe('a group of structured deployments', () => {
-  it('inserts the inputs into the map of each host', async () => {
-    const stack = 'structured';
+  it.each([
+    ['OS::Heat::StructuredDeploymentGroup', 'structured'],
+    ['OS::Heat::StructuredDeployments', 'structured-before'],
+  ])('%s inserts the inputs into the map of each host', async (type, stack) => {
     const template = `heat_template_version: 2018-08-31
 resources:
-  a: {type: OS::Heat::DeployedServer, properties: {name: a}}
-  b: {type: OS::Heat::DeployedServer, properties: {name: b}}
+  a: {type: OS::Heat::DeployedServer, properties: {name: ${stack}-a}}
+  b: {type: OS::Heat::DeployedServer, properties: {name: ${stack}-b}}
   config:
     type: OS::Heat::StructuredConfig
     properties: {group: none, config: {name: {get_input: who}, list: [{get_input: more}], kept: {get_input: [x]}}}
   group:
-    type: OS::Heat::StructuredDeploymentGroup
+    type: ${type}
     properties:
       config: {get_resource: config}
       servers: {a: {get_resource: a}, b: {get_resource: b}}

@@ -1,7 +1,6 @@
 /** The documentation on a new server with a lab: its commands print what the pages show, and the server serves the site. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { serviceMetrics } from '@anneal/runtime/observe/service-metrics.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isTranscript, playPage } from '../docs/transcript/play.ts';
 import { ownEnvironment, repository, startServer, type TestServer } from './server.ts';
@@ -56,24 +55,6 @@ describe('the site at /docs', () => {
     const outside = await fetch(`${server.url}/docs/..%2f..%2fpackage.json`, { headers: { accept: 'text/html' } });
     expect(await outside.text()).not.toContain('"workspaces"');
   });
-});
-
-it('health and metrics are at the address that the server prints, with a series of each metric of services', async () => {
-  const [, address = ''] = /monitoring (\S+)\/metrics/.exec(server.log()) ?? [];
-  expect(Number(new URL(address).port)).toBe(Number(new URL(server.url).port) + 1);
-  expect((await fetch(`${address}/health/ready`)).status).toBe(200);
-  // One delivery of an event, which finds no listener.
-  const { subscription } = await server.client.subscriptions.create({
-    name: 'away',
-    url: 'http://127.0.0.1:1/',
-    types: ['node.#'],
-  });
-  await server.anneal('subscription', 'test', subscription.id);
-  const text = await (await fetch(`${address}/metrics`)).text();
-  // Off unless an interval is set.
-  const { sensors, sensorAlarms, ...always } = serviceMetrics;
-  for (const { name } of [sensors, sensorAlarms]) expect(text).not.toContain(name);
-  for (const { name } of Object.values(always)) expect(text).toMatch(new RegExp(`^${name}(_count)?\\{`, 'm'));
 });
 
 it('anneal top prints one view in a pipe, with the nodes of the lab, and its reading for programs', async () => {

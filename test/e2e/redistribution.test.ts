@@ -2,14 +2,13 @@
  * The example `examples/redistribution` in the lab: the controller of a worker's machine dies. Nothing takes its share before the
  * fencing program of the operator confirms that the machine is off.
  */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { atLab } from './at-lab.ts';
 import { makeFence, type Fence } from './fence.ts';
 import { settled, startServer, type TestServer } from './server.ts';
+import { sharesOf } from './shares.ts';
 
 const machines = Array.from({ length: 4 }, (_, index) => `machine-${index + 1}`);
 const withinMs = 120_000;
@@ -31,17 +30,7 @@ afterAll(async () => {
   await fence?.remove();
 });
 
-/** The partitions by machine, as the workers wrote them. */
-async function shares(): Promise<Record<string, number[]>> {
-  const found = await Promise.all(
-    machines.map(async (machine): Promise<[string, number[]][]> => {
-      const file = join(server.data, 'lab', 'machines', machine, 'disk', 'root', 'share', 'partitions');
-      const text = await readFile(file, 'utf8').catch(() => undefined);
-      return text === undefined ? [] : [[machine, text.split('\n').filter(Boolean).map(Number)]];
-    }),
-  );
-  return Object.fromEntries(found.flat());
-}
+const shares = () => sharesOf(server, machines);
 const all = Array.from({ length: 12 }, (_, index) => index);
 const divided = (of: Record<string, number[]>): number[] =>
   Object.values(of)

@@ -74,6 +74,22 @@ resources:
   await server.client.stacks.delete({ stack: 'silent' });
 });
 
+it('asks whether the template means a free host that joined under a similar name', async () => {
+  const template = `heat_template_version: rocky
+resources:
+  box: {type: OS::Heat::DeployedServer, properties: {name: box8}}
+  c: {type: OS::Heat::OrderedConfig, properties: {hosted_on: {get_resource: box}, script: 'echo hi'}}
+`;
+  await server.client.hosts.join({ host: 'box8.example.org' });
+  await server.client.stacks.create({ name: 'confused', bundle: { template, environmentFiles: [], files: {} } });
+  const why = await whyMatching(
+    /waits for host box8, .*requests\. A host box8\.example\.org joined; do you mean that\?$/,
+    'confused',
+  );
+  expect(why.exits[0]).toBe('give the server in the template the name of the joined host: box8.example.org');
+  await server.client.stacks.delete({ stack: 'confused' });
+});
+
 it('names the silent host of a stack nested in an idle stack', async () => {
   const template = `heat_template_version: rocky
 resources:

@@ -197,6 +197,16 @@ export const testParts: readonly TestPart[] = [
     folders: ['libs/bus/nats', 'libs/store/mongodb'],
   },
   {
+    name: 'rolling',
+    description:
+      'two replicas of each service, of an earlier revision, are replaced one after the other, and then restarted',
+    minutes: 14,
+    limit: 45,
+    commands: [{ words: ['test/upgrade/main.ts', '--rolling'] }],
+    revisionBefore: 'test/upgrade/from',
+    folders: ['test/upgrade/rolling.ts'],
+  },
+  {
     name: 'programs',
     description: 'programs that others wrote: clients, test suites, listeners, tools, firmware, agents',
     minutes: 20,
@@ -217,9 +227,9 @@ export const testParts: readonly TestPart[] = [
   },
   {
     name: 'cuts',
-    description: 'one of two replicas of each service is cut off from its database, its broker or both',
-    minutes: 35,
-    limit: 90,
+    description: 'one of two replicas of each service is cut off, stopped for a minute, or has another clock',
+    minutes: 60,
+    limit: 150,
     commands: [{ words: ['test/cuts/main.ts'] }],
     folders: ['libs/bus/active', 'libs/store/timers.ts', 'test/cuts'],
   },

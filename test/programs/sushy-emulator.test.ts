@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { nodeBootDevice, nodeBootDeviceSet } from '@anneal/contracts/calls/node-hardware.ts';
 import { nodePower } from '@anneal/contracts/calls/nodes.ts';
-import { RedfishHttp } from '@anneal/provisioning/redfish/http.ts';
+import { RedfishHttp } from '@anneal/provisioning/redfish/conversation/http.ts';
 import { RedfishMachine } from '@anneal/provisioning/redfish/machine.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

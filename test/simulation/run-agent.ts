@@ -123,7 +123,10 @@ export class RunAgent {
     const fails = this.#world.random(300) < this.#world.temper().fails;
     if (!request) return;
     const { action, fence } = request;
-    if (!fails || action !== 'delete') this.#world.books.apply(resource, action, { fence, whole: !fails });
+    // The engine may have released an object whose deletion the host had begun.
+    const isReleased = action === 'delete' && this.#world.books.released.has(resource.id);
+    if (!isReleased && (!fails || action !== 'delete'))
+      this.#world.books.apply(resource, action, { fence, whole: !fails });
     this.#end(id, { status_code: fails ? 1 : 0 });
   }
 

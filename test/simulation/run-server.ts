@@ -81,15 +81,24 @@ export class RunServer implements LatestProvider {
       const known = this.#documents.get(id);
       if (!known) return;
       if (known.fence < fence) this.#documents.set(id, { ...known, cancelled: Math.max(fence, known.cancelled ?? 0) });
-      else if (known.run_id !== null) {
-        this.take(known.run_id, (run) => {
-          const { waiting_for, after = [] } = run.deployment;
-          const comesLater = isInProgress(run) && (waiting_for.length > 0 || !this.#mayBegin({ after }, []));
-          const isHeld = comesLater && this.#isClaimed(this.#queue.find((each) => each.id === run.run_id));
-          return { kind: 'cancelled', fence, comesLater, isHeld };
-        });
+      else if (known.run_id !== null) this.take(known.run_id, (run) => this.#unwanted(run, 'cancelled', fence));
+    });
+  }
+
+  withdraw({ id }: ResourceDocument, fence: number): void {
+    this.deliver(() => {
+      const known = this.#documents.get(id);
+      if (known?.fence === fence && known.run_id !== null) {
+        this.take(known.run_id, (run) => this.#unwanted(run, 'withdrawn', fence));
       }
     });
+  }
+
+  #unwanted(run: RunDocument, kind: 'cancelled' | 'withdrawn', fence: number): RunInput {
+    const { waiting_for, after = [] } = run.deployment;
+    const comesLater = isInProgress(run) && (waiting_for.length > 0 || !this.#mayBegin({ after }, []));
+    const isHeld = isInProgress(run) && this.#isClaimed(this.#queue.find((each) => each.id === run.run_id));
+    return { kind, fence, comesLater, isHeld };
   }
 
   /** The resource as the engine requested it with this run. */

@@ -439,6 +439,18 @@ outputs:
     expect(exported['resources']).toMatchObject({ random: { resource_data: { value: 'drawn by heat' } } });
   });
 
+  it('fails at once, with the reason, when a number of a member would make a long list', async () => {
+    const group = '{type: OS::Heat::ResourceGroup, properties: {count: 1, resource_def: {type: OS::Heat::None}}}';
+    const numbered = { template: `heat_template_version: 2018-08-31\nresources: {group: ${group}}` };
+    const many = { group: { resources: { 99999999: { resource_id: 'm1' } } } };
+    const { id } = await world.create('s', numbered, { adopt: many });
+    const { status, failures } = await world.settled(id);
+    expect([status, failures[0]?.failure.message]).toEqual([
+      'FAILED',
+      expect.stringContaining('the highest number of a member is 10000'),
+    ]);
+  });
+
   it('is refused for an object that another stack has', async () => {
     const first = await world.create('s', input, { adopt: data });
     await world.complete(first.id);

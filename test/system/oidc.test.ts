@@ -295,6 +295,25 @@ describe('a token of the provider at the federation address of Keystone', () => 
     for (const each of wrong) expect([each, await statusOf(await provider.sign(claims(each)))]).toEqual([each, 401]);
   });
 
+  it('has the audience and the claims that the settings name', async () => {
+    const other = { aud: 'portal', email: 'nora@company.example', realm: { roles: ['web-team'] }, groups: undefined };
+    const token = await provider.sign(claims({ sub: 'nora', preferred_username: undefined, ...other }));
+    expect(await statusOf(token)).toBe(401);
+    await restart({
+      ANNEAL_GATEWAY_OIDC_AUDIENCE: 'portal',
+      ANNEAL_GATEWAY_OIDC_NAME_CLAIM: 'email',
+      ANNEAL_GATEWAY_OIDC_GROUPS_CLAIM: 'realm.roles',
+    });
+    const response = await federated(token);
+    expect(await response.json()).toMatchObject({ token: { user: { name: 'nora@company.example' } } });
+    const id = response.headers.get('x-subject-token') ?? '';
+    // The group of the claim has a role in the project web.
+    const scope = { project: { name: 'web', domain: { id: 'default' } } };
+    const auth = { identity: { methods: ['token'], token: { id } }, scope };
+    expect((await call('POST', '/v3/auth/tokens', { auth }, '')).status).toBe(201);
+    await restart();
+  });
+
   it('is refused when the issuer has not signed it', async () => {
     await restart();
     const { privateKey } = await generateKeyPair('RS256');

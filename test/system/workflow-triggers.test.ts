@@ -124,13 +124,17 @@ outputs:
 
   it.each([
     ["count: 3, first_time: '2020-01-01 00:00'", 'is not in the future; 3 executions need a pattern'],
-    ["pattern: '0 0 30 2 *'", 'the pattern "0 0 30 2 *" has no time in the next ten years'],
     ["first_time: '2020-01-01 00:00'", 'is not in the future'],
     ["first_time: '2020-02-31 00:00'", 'first_time must be YYYY-MM-DD HH:MM in UTC, not "2020-02-31 00:00"'],
   ])('is refused with %s', async (properties, reason) => {
     const { id } = await world.create('s', { template: template(properties) });
     const { failures } = await world.settled(id);
     expect(failures[0]?.failure.message).toContain(reason);
+  });
+
+  it('is refused before its stack exists when its date never comes', async () => {
+    const refused = world.create('s', { template: template("pattern: '0 0 30 2 *'") });
+    await expect(refused).rejects.toThrow('its date never comes');
   });
 });
 

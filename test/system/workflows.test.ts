@@ -6,6 +6,7 @@ import {
   workflowList,
   type ExecutionView,
 } from '@anneal/contracts/calls/workflow.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
 import { stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -139,6 +140,41 @@ outputs: {ref: {value: {get_resource: box}}, out: {value: {get_attr: [box, outpu
     await world.remove(id);
     await world.settled(id);
     expect(await ended(3)).toHaveLength(3);
+  });
+
+  it('runs those of suspend and resume, with params, and describes its executions', async () => {
+    const actions = `version: '2.0'
+note: {output: {said: <% env().word %>}, tasks: {a: {}}}
+`;
+    await world.ask(workflowCreate, { project, text: actions, replace: false });
+    const names = ['CREATE', 'UPDATE', 'SUSPEND', 'RESUME', 'DELETE'];
+    const workflowOf = (name: string) => [name, { workflow: 'note', params: { env: { word: name.toLowerCase() } } }];
+    const properties = { actions: Object.fromEntries(names.map(workflowOf)), input: {}, description: 'the box' };
+    const resources = { box: { type: 'OS::Mistral::ExternalResource', properties } };
+    const input = { template: JSON.stringify({ heat_template_version: '2018-08-31', resources }) };
+    const { id } = await world.createAndWait('s', input);
+    await world.act(id, { kind: 'suspend' });
+    await world.complete(id);
+    await world.act(id, { kind: 'resume' });
+    await world.complete(id);
+    const runs = await ended(3);
+    const said = runs.map(({ output, description }) => JSON.stringify([(output as JsonObject)['said'], description]));
+    const wanted = ['create', 'resume', 'suspend'].map((word) => JSON.stringify([word, 'the box']));
+    expect(said.toSorted()).toEqual(wanted);
+  });
+
+  it('is replaced when an input changes that replace_on_change_inputs names, and refuses always_update', async () => {
+    await world.ask(workflowCreate, { project, text, replace: false });
+    const renewed = (size: number) => ({
+      template: template(size).replace('input: {size', 'replace_on_change_inputs: [size]\n      input: {size'),
+    });
+    const { id } = await world.createAndWait('s', renewed(1));
+    await world.updated(id, renewed(2));
+    expect(world.outputs(await world.show(id))).toEqual({ ref: 'box-2', out: '{"resource_id":"box-2","size":2}' });
+    const always = template(1).replace('input: {size', 'always_update: true\n      input: {size');
+    const other = await world.create('t', { template: always });
+    const { failures } = await world.settled(other.id);
+    expect(failures[0]?.failure.message).toContain('always_update is not supported');
   });
 
   it('fails with the reason of its workflow', async () => {

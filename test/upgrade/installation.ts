@@ -76,8 +76,12 @@ export const logInAsAdmin = ({ url, password }: Pick<TreeOptions, 'url' | 'passw
   connect({ authUrl: `${url}/identity/v3`, username: 'admin', password, project: 'admin' });
 
 /** Starts the machines of a tree, with its agents, and enrols them. They run on while servers stop and start. */
-export async function startMachines(tree: string, folder: string, client: Client): Promise<Program> {
-  const program = new Program(tree, ['deploy/lab/main.ts', '--data', folder, '--machines', '2']);
+export async function startMachines(
+  tree: string,
+  options: { folder: string; client: Client; machines: number },
+): Promise<Program> {
+  const { folder, client, machines } = options;
+  const program = new Program(tree, ['deploy/lab/main.ts', '--data', folder, '--machines', String(machines)]);
   const lab = await eventually(
     async () => {
       program.running();

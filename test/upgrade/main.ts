@@ -13,61 +13,27 @@ import { freeLocalPort } from '../backends/free-port.ts';
 import { bundle, repository } from '../e2e/server.ts';
 import { brokers } from '../e2e/soak/distributed.ts';
 import { commitOf, writeEarlierTree } from '../earlier-tree.ts';
+import { Cleanup, finish, print, type Check } from './check.ts';
 import { logInAsAdmin, startBalancer, startMachines, startTree } from './installation.ts';
 import { checkServicesPage, numberRelease } from './services-page.ts';
-import { begun, beginWork, checkConfigs, checkEvents, openGate, reached, startGatedListener } from './work.ts';
+import { upgradeRolling } from './rolling.ts';
+import { begun, beginWork, openGate, reached, startGatedListener } from './work.ts';
 
-const usage = `Usage: npm run upgrade -- [--from REV] [--embedded | --distributed]
+const usage = `Usage: npm run upgrade -- [--from REV] [--embedded | --distributed | --rolling] [--broker NAME]
 
 Upgrades an installation with work in flight from a revision to this tree.
 
   --from REV      revision to start with, or a time: the last one before it (default: the time in test/upgrade/from)
   --embedded      one process, which is stopped and replaced
   --distributed   on RabbitMQ and on NATS with a database: a process of each revision side by side, then only the new one
+  --rolling       on RabbitMQ and on NATS with a database: two processes of each service, replaced one after the other
+  --broker NAME   only on nats or on rabbitmq
   --help          show this help
+
+Without one of the last three, it runs the first two.
 `;
 
-const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const password = 'only-for-this-check';
-
-/** Ends what a check has started, the latest first. */
-class Cleanup {
-  readonly #ends: (() => unknown)[] = [];
-  add<T>(value: T, end: (value: T) => unknown): T {
-    this.#ends.push(() => end(value));
-    return value;
-  }
-  async run(): Promise<void> {
-    for (const end of this.#ends.toReversed()) await end();
-  }
-}
-
-interface Check {
-  readonly earlier: string;
-  readonly folder: string;
-  readonly cleanup: Cleanup;
-}
-
-/** After the upgrade: everything completes, and the new revision works on with what the earlier one made. */
-async function finish(
-  { folder }: Check,
-  parameters: {
-    client: Awaited<ReturnType<typeof logInAsAdmin>>;
-    listener: Awaited<ReturnType<typeof startGatedListener>>;
-    id: string;
-  },
-): Promise<void> {
-  const { client, listener, id } = parameters;
-  await openGate(folder, 3);
-  await openGate(folder, 5);
-  await reached(client, 'work', 'CREATE_COMPLETE');
-  print('  ✔ the stack that was being created is complete');
-  print(`  ✔ ${await checkConfigs(folder)}`);
-  print(`  ✔ ${await checkEvents(client, listener, id)}`);
-  await client.actions.act({ stack: 'work', action: { kind: 'check' } });
-  await reached(client, 'work', 'CHECK_COMPLETE');
-  print('  ✔ the stack passes its check');
-}
 
 async function upgradeEmbedded(check: Check): Promise<void> {
   const { earlier, folder, cleanup } = check;
@@ -76,7 +42,9 @@ async function upgradeEmbedded(check: Check): Promise<void> {
   const listener = cleanup.add(await startGatedListener(), (each) => each.close());
   const old = cleanup.add(await startTree(earlier, options), (each) => each.stop());
   const before = await logInAsAdmin(options);
-  cleanup.add(await startMachines(earlier, join(folder, 'lab'), before), (each) => each.stop());
+  cleanup.add(await startMachines(earlier, { folder: join(folder, 'lab'), client: before, machines: 2 }), (each) =>
+    each.stop(),
+  );
   const id = await beginWork(before, folder, listener);
   print('  the earlier revision creates a stack; its host runs a config and has more in its queue; events wait');
   await old.stop();
@@ -104,7 +72,9 @@ async function upgradeDistributed(find: FindBackend, check: Check): Promise<void
   const options = { ...shared, data: join(folder, 'old'), port: ports[0] };
   const old = cleanup.add(await startTree(earlier, options), (each) => each.stop());
   const client = await logInAsAdmin(shared);
-  cleanup.add(await startMachines(earlier, join(folder, 'lab'), client), (each) => each.stop());
+  cleanup.add(await startMachines(earlier, { folder: join(folder, 'lab'), client, machines: 2 }), (each) =>
+    each.stop(),
+  );
   const id = await beginWork(client, folder, listener);
   print('  the earlier revision creates a stack; its host runs a config and has more in its queue; events wait');
   const next = { ...shared, data: join(folder, 'new'), port: ports[1] };
@@ -141,7 +111,30 @@ async function checkUpgrade(title: string, earlier: string, upgrade: (check: Che
   }
 }
 
-async function main(from: string | undefined, only: { embedded: boolean; distributed: boolean }): Promise<void> {
+interface Chosen {
+  readonly embedded: boolean;
+  readonly distributed: boolean;
+  readonly rolling: boolean;
+  readonly broker?: string | undefined;
+}
+
+/** The upgrades to check, by their titles. */
+function chosenUpgrades(chosen: Chosen): [title: string, upgrade: (check: Check) => Promise<void>][] {
+  const usual = !chosen.embedded && !chosen.distributed && !chosen.rolling;
+  const onBrokers = brokers.filter(({ name }) => chosen.broker === undefined || name.toLowerCase() === chosen.broker);
+  const onEach = (title: string, upgrade: (find: FindBackend, check: Check) => Promise<void>) =>
+    onBrokers.map(({ name, find }): ReturnType<typeof chosenUpgrades>[number] => [
+      `${title}, ${name} and a database`,
+      (check) => upgrade(find, check),
+    ]);
+  return [
+    ...(usual || chosen.embedded ? [['embedded', upgradeEmbedded] as [string, typeof upgradeEmbedded]] : []),
+    ...(usual || chosen.distributed ? onEach('distributed', upgradeDistributed) : []),
+    ...(chosen.rolling ? onEach('two replicas of each service', upgradeRolling) : []),
+  ];
+}
+
+async function main(from: string | undefined, chosen: Chosen): Promise<void> {
   const revision = from ?? (await readFile(join(import.meta.dirname, 'from'), 'utf8')).trim();
   const commit = await commitOf(revision);
   const work = await mkdtemp(join(tmpdir(), 'anneal-earlier-'));
@@ -151,10 +144,7 @@ async function main(from: string | undefined, only: { embedded: boolean; distrib
     await mkdir(earlier);
     await writeEarlierTree(commit, earlier);
     await numberRelease(earlier);
-    if (!only.distributed) await checkUpgrade('embedded', earlier, upgradeEmbedded);
-    for (const { name, find } of only.embedded ? [] : brokers) {
-      await checkUpgrade(`distributed, ${name} and a database`, earlier, (check) => upgradeDistributed(find, check));
-    }
+    for (const [title, upgrade] of chosenUpgrades(chosen)) await checkUpgrade(title, earlier, upgrade);
     print('The upgrade lost nothing.');
   } finally {
     await rm(work, { recursive: true, force: true, maxRetries: 5 });
@@ -162,7 +152,10 @@ async function main(from: string | undefined, only: { embedded: boolean; distrib
 }
 
 const flag = { type: 'boolean', default: false } as const;
-const { values } = parseArgs({ options: { from: { type: 'string' }, embedded: flag, distributed: flag, help: flag } });
+const text = { type: 'string' } as const;
+const { values } = parseArgs({
+  options: { from: text, broker: text, embedded: flag, distributed: flag, rolling: flag, help: flag },
+});
 if (values.help) print(usage.trimEnd());
 else {
   await main(values.from, values).catch((error: unknown) => {

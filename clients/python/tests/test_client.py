@@ -8,9 +8,11 @@ import hmac
 import inspect
 import json
 import os
+import threading
 import time
 import typing
 import uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -190,3 +192,40 @@ def test_a_webhook_is_verified() -> None:
         with pytest.raises(AnnealError) as refused:
             verify_webhook(wrong[0], wrong[1], wrong[2], now=wrong[3])
         assert refused.value.code == "Unauthorized"
+
+
+def test_a_redirect_to_another_server_gets_no_token() -> None:
+    taken: list[str] = []
+    places: dict[str, str] = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.answer()
+
+        def do_POST(self) -> None:
+            self.answer()
+
+        def answer(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length") or 0))
+            if self.server is elsewhere:
+                taken.append(self.path)
+            self.send_response(307)
+            self.send_header("location", places["elsewhere"])
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            return
+
+    elsewhere, server = (ThreadingHTTPServer(("127.0.0.1", 0), Handler) for _ in range(2))
+    for each in (elsewhere, server):
+        threading.Thread(target=each.serve_forever, daemon=True).start()
+    places["elsewhere"] = f"http://127.0.0.1:{elsewhere.server_port}/taken"
+    own = f"http://127.0.0.1:{server.server_port}"
+    for login in (by_password(own, "admin", "x", project="admin"), by_token(own, "secret")):
+        with pytest.raises(AnnealError, match="redirects to") as refused:
+            Client(login).stacks.list()
+        assert refused.value.code == "Unavailable"
+    assert taken == []
+    for each in (elsewhere, server):
+        each.shutdown()

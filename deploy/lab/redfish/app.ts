@@ -10,6 +10,7 @@ import { accountRoutes } from './account-routes.ts';
 import { bmcPath, root } from './endpoint.ts';
 import { eventServiceRoutes } from './event-routes.ts';
 import { errorBody, RedfishError } from './errors.ts';
+import { impersonate } from './impersonate.ts';
 import { machineRoutes } from './machine-routes.ts';
 import { misbehave } from './misbehaviour.ts';
 import { followProtocol, unknownMethod } from './protocol.ts';
@@ -38,6 +39,7 @@ export function createRedfish(options: RedfishOptions): FastifyInstance {
   const machines = new Map(options.machines.map((machine) => [machine.state.name, machine]));
   const names = [...machines.keys()];
   const faults = new Map(names.map((name) => [name, new Faults()]));
+  for (const [name, machine] of machines) machine.follow(faults.get(name));
   const sessions = new Sessions({
     credentials,
     limit: options.sessionLimit ?? 16,
@@ -81,6 +83,8 @@ export function createRedfish(options: RedfishOptions): FastifyInstance {
       done(error as Error);
     }
   });
+
+  impersonate(app, { faults, tasks });
 
   app.setErrorHandler((error, request, reply) => {
     if (error instanceof RedfishError) return reply.code(error.status).headers(error.headers).send(errorBody(error));

@@ -3,6 +3,8 @@
 /** HTTP status of each message of the Base registry that the lab answers with. */
 const statuses = {
   ActionParameterMissing: 400,
+  GeneralError: 400,
+  InsufficientPrivilege: 403,
   MalformedJSON: 400,
   PropertyMissing: 400,
   PropertyNotWritable: 400,
@@ -29,28 +31,39 @@ export class RedfishError extends Error {
   readonly status: number;
   readonly key: ErrorKey;
   readonly properties: readonly string[];
+  readonly args: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
     key: ErrorKey,
     message: string,
-    options: { properties?: readonly string[]; headers?: Readonly<Record<string, string>> } = {},
+    options: {
+      properties?: readonly string[];
+      args?: readonly string[];
+      headers?: Readonly<Record<string, string>>;
+    } = {},
   ) {
     super(message);
     this.status = statuses[key];
     this.key = key;
     this.properties = options.properties ?? [];
+    this.args = options.args ?? [];
     this.headers = options.headers ?? {};
   }
 }
 
-export function errorBody(error: { key: string; message: string; properties?: readonly string[] }): object {
+export function errorBody(error: {
+  key: string;
+  message: string;
+  properties?: readonly string[];
+  args?: readonly string[];
+}): object {
   const id = `Base.1.18.${error.key}`;
   const info = {
     '@odata.type': '#Message.v1_1_2.Message',
     MessageId: id,
     Message: error.message,
-    MessageArgs: [],
+    MessageArgs: error.args ?? [],
     ...(error.properties?.length && { RelatedProperties: error.properties.map((name) => `#/${name}`) }),
     MessageSeverity: error.key === 'Success' ? 'OK' : 'Critical',
     Resolution: 'See the message.',

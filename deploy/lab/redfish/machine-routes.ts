@@ -82,7 +82,7 @@ function resetRoute(endpoint: BmcEndpoint): void {
     if (names.indexOf(machine.state.name) % 3 !== 2) return reply.code(204).send();
     const name = `Reset ${type} of ${machine.state.name}`;
     const work = fails ? Promise.reject(new Error('The power supply did not follow.')) : done;
-    const task = tasks.start(name, work, faultsOf(endpoint, machine)?.hasEndlessTasks);
+    const task = tasks.start(name, work, { isEndless: faultsOf(endpoint, machine)?.hasEndlessTasks });
     return reply
       .code(202)
       .headers({ location: `${monitorsPath}/${task.id}`, 'retry-after': '1' })

@@ -12,13 +12,24 @@ interface Reading {
   readonly most: number;
 }
 
+type Readings = Readonly<Record<'CPU1Temp' | 'Fan1' | 'Power', Reading>>;
+
 /** A machine that is off is cool and still. */
-function readingsOf({ power, state: { cpus } }: LabMachine): Readonly<Record<'CPU1Temp' | 'Fan1' | 'Power', Reading>> {
+function trueReadings({ power, state: { cpus } }: LabMachine): Readings {
   const on = power === 'On';
   return {
     CPU1Temp: { name: 'CPU 1 temperature', type: 'Temperature', units: 'Cel', value: on ? 48 : 21, most: 90 },
     Fan1: { name: 'Fan 1', type: 'Rotational', units: '{rev}/min', value: on ? 5400 : 0, most: 20_000 },
     Power: { name: 'Power', type: 'Power', units: 'W', value: on ? 60 + 10 * cpus : 5, most: 1200 },
+  };
+}
+function readingsOf({ faults }: BmcEndpoint, machine: LabMachine): Readings {
+  const { CPU1Temp: heat, Fan1: fan, Power: power } = trueReadings(machine);
+  const shown = faults.get(machine.state.name)?.sensors ?? {};
+  return {
+    CPU1Temp: { ...heat, value: shown['CPU1Temp'] ?? heat.value },
+    Fan1: { ...fan, value: shown['Fan1'] ?? fan.value },
+    Power: { ...power, value: shown['Power'] ?? power.value },
   };
 }
 const healthOf = ({ value, most }: Reading): object => ({
@@ -37,13 +48,13 @@ export function sensorRoutes(endpoint: BmcEndpoint): void {
     const machine = machineAt(endpoint, request);
     requireForm(request, machine.state.httpBoot);
     const path = `${pathOf(machine)}/Sensors`;
-    const members = Object.keys(readingsOf(machine)).map((id) => `${path}/${id}`);
+    const members = Object.keys(trueReadings(machine)).map((id) => `${path}/${id}`);
     return collection({ path, type: 'SensorCollection', name: 'Sensors', members });
   });
   app.get<{ Params: { id: string; sensor: string } }>(`${at}/Sensors/:sensor`, (request) => {
     const machine = machineAt(endpoint, request);
     const { sensor: id } = request.params;
-    const reading = Object.entries(readingsOf(machine)).find(([name]) => name === id)?.[1];
+    const reading = Object.entries(readingsOf(endpoint, machine)).find(([name]) => name === id)?.[1];
     if (!reading || !machine.state.httpBoot) throw notFound(bmcPath(request));
     return redfishResource(`${pathOf(machine)}/Sensors/${id}`, 'v1_9_0.Sensor', {
       Id: id,
@@ -57,12 +68,12 @@ export function sensorRoutes(endpoint: BmcEndpoint): void {
   app.get<ById>(`${at}/Thermal`, (request) => {
     const machine = machineAt(endpoint, request);
     requireForm(request, !machine.state.httpBoot);
-    return thermalOf(machine);
+    return thermalOf(machine, readingsOf(endpoint, machine));
   });
   app.get<ById>(`${at}/Power`, (request) => {
     const machine = machineAt(endpoint, request);
     requireForm(request, !machine.state.httpBoot);
-    return powerOf(machine);
+    return powerOf(machine, readingsOf(endpoint, machine));
   });
 }
 
@@ -75,8 +86,7 @@ const entry = (path: string, reading: Reading, own: object): object => ({
   Status: healthOf(reading),
 });
 
-function thermalOf(machine: LabMachine): object {
-  const { CPU1Temp: heat, Fan1: fan } = readingsOf(machine);
+function thermalOf(machine: LabMachine, { CPU1Temp: heat, Fan1: fan }: Readings): object {
   const path = `${chassisPath(machine.state.name)}/Thermal`;
   const celsius = { ReadingCelsius: heat.value, UpperThresholdCritical: heat.most };
   return redfishResource(path, 'v1_7_1.Thermal', {
@@ -89,8 +99,7 @@ function thermalOf(machine: LabMachine): object {
   });
 }
 
-function powerOf(machine: LabMachine): object {
-  const { Power: power } = readingsOf(machine);
+function powerOf(machine: LabMachine, { Power: power }: Readings): object {
   const path = `${chassisPath(machine.state.name)}/Power`;
   const supply = {
     LastPowerOutputWatts: power.value,

@@ -99,12 +99,20 @@ function taskRoutes({ app, tasks }: BmcEndpoint): void {
   app.get<ById>(`${tasksPath}/:id`, (request) => {
     const task = tasks.get(request.params.id);
     if (!task) throw notFound(bmcPath(request));
+    tasks.look(task);
     return tasks.show(task);
   });
   app.get<ById>(`${monitorsPath}/:id`, (request, reply) => {
     const task = tasks.get(request.params.id);
     if (!task) throw notFound(bmcPath(request));
-    if (task.endedAt) return task.failed === undefined ? reply.code(204).send() : reply.send(tasks.show(task));
+    const { ends = 204 } = task.habit;
+    if (tasks.look(task)) {
+      if (task.failed !== undefined || ends === 200)
+        return reply.send(task.failed === undefined ? {} : tasks.show(task));
+      if (ends === 404 || ends === 410) return reply.code(ends).send();
+      if (ends === 303) void reply.header('location', `${tasksPath}/${task.id}`);
+      return reply.code(ends).send();
+    }
     return reply
       .code(202)
       .headers({ location: bmcPath(request), 'retry-after': '1' })

@@ -173,7 +173,7 @@ function volumeRoutes(endpoint: BmcEndpoint): void {
     // Storage controllers answer before the volume exists.
     const made = Promise.resolve().then(() => machine.setVolumes([...machine.state.volumes, volume]));
     const isEndless = faults.get(machine.state.name)?.hasEndlessTasks;
-    const task = tasks.start(`Create volume ${volume.name}`, made, isEndless);
+    const task = tasks.start(`Create volume ${volume.name}`, made, { isEndless });
     return reply
       .code(202)
       .headers({ location: `${monitorsPath}/${task.id}` })
@@ -252,7 +252,7 @@ function updateRoutes(endpoint: BmcEndpoint): void {
     const found = all().find(({ id }) => `${inventory}/${id}` === target);
     if (!found) throw wrongValue('Targets', target, 'members of the inventory of firmware');
     const isEndless = faults.get(found.machine.state.name)?.hasEndlessTasks;
-    const task = tasks.start(`Update ${found.id}`, install(image, found), isEndless);
+    const task = tasks.start(`Update ${found.id}`, install(image, found), { isEndless });
     return reply
       .code(202)
       .headers({ location: `${monitorsPath}/${task.id}` })

@@ -8,6 +8,20 @@ interface Task {
   endedAt: Date | undefined;
   /** Why the task failed. */
   failed: string | undefined;
+  readonly habit: TaskHabit;
+  /** How often the task is still shown as running. */
+  looks: number;
+}
+
+/** How a controller shows its tasks. */
+export interface TaskHabit {
+  /** Its end is never shown. */
+  readonly isEndless?: boolean | undefined;
+  readonly looks?: number;
+  /** The status of the monitor at the end. */
+  readonly ends?: 200 | 204 | 303 | 404 | 410;
+  /** The state while it runs. */
+  readonly word?: string | undefined;
 }
 
 export const tasksPath = '/redfish/v1/TaskService/Tasks';
@@ -17,13 +31,14 @@ export class Tasks {
   readonly #tasks = new Map<string, Task>();
   #next = 1;
 
-  /** @param isEndless its end is never shown */
-  start(name: string, work: Promise<unknown>, isEndless = false): Task {
-    const task: Task = { id: String(this.#next), name, startedAt: new Date(), endedAt: undefined, failed: undefined };
+  start(name: string, work: Promise<unknown>, habit: TaskHabit = {}): Task {
+    const looks = habit.looks ?? 0;
+    const id = String(this.#next);
+    const task: Task = { id, name, startedAt: new Date(), endedAt: undefined, failed: undefined, habit, looks };
     this.#next += 1;
     this.#tasks.set(task.id, task);
     const end = (failed?: string): void => {
-      if (isEndless) return;
+      if (habit.isEndless) return;
       task.failed = failed;
       task.endedAt = new Date();
     };
@@ -45,15 +60,24 @@ export class Tasks {
     return [...this.#tasks.keys()];
   }
 
+  /** Whether a reading of the task shows its end. */
+  look(task: Task): boolean {
+    if (task.endedAt === undefined) return false;
+    if (task.looks === 0) return true;
+    task.looks -= 1;
+    return false;
+  }
+
   show(task: Task): object {
+    const isShownEnded = task.endedAt !== undefined && task.looks === 0;
     return redfishResource(`${tasksPath}/${task.id}`, 'v1_7_3.Task', {
       Id: task.id,
       Name: task.name,
-      TaskState: task.failed !== undefined ? 'Exception' : task.endedAt ? 'Completed' : 'Running',
+      TaskState: !isShownEnded ? (task.habit.word ?? 'Running') : task.failed !== undefined ? 'Exception' : 'Completed',
       TaskStatus: task.failed === undefined ? 'OK' : 'Critical',
-      PercentComplete: task.endedAt ? 100 : 50,
+      PercentComplete: isShownEnded ? 100 : 50,
       StartTime: task.startedAt.toISOString(),
-      ...(task.endedAt && { EndTime: task.endedAt.toISOString() }),
+      ...(isShownEnded && { EndTime: task.endedAt?.toISOString() }),
       TaskMonitor: `${monitorsPath}/${task.id}`,
       Messages: task.failed === undefined ? [] : [{ MessageId: 'Base.1.18.InternalError', Message: task.failed }],
     });

@@ -1,4 +1,6 @@
 /** The conformance of every bus, whichever broker is behind the port. An adapter's `*.contract.ts` runs it. */
+import { oddJson } from '@anneal/store/conformance/odd-value.ts';
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { spawn } from 'node:child_process';
@@ -6,7 +8,7 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { claimCheckConformance } from './claim-checks.ts';
 import { otherFailed, happened, mintTestMessage, sum, work } from './messages.ts';
-import type { Bus, ConsumeOptions, Death, Delivery } from '../port.ts';
+import type { Bus, ConsumeOptions, DeadLetter, Death, Delivery } from '../port.ts';
 import { answer, routeMessages } from '../consume/route.ts';
 import type { OpenedBus, BusHarness } from './harness.ts';
 
@@ -333,12 +335,46 @@ export function busConformance(name: string, harness: BusHarness): void {
         0, 1, 2, 3, 4,
       ]);
       healthy = true;
-      expect(await bus.deadLetters.replay(page[0]?.id ?? '')).toBe(true);
-      expect(await bus.deadLetters.replay(page[0]?.id ?? '')).toBe(false);
+      expect(await bus.deadLetters.replay(page[0]?.id ?? '')).toEqual({ outcome: 'sent' });
+      expect(await bus.deadLetters.replay(page[0]?.id ?? '')).toBeUndefined();
       await vi.waitFor(() => expect(attempts).toEqual([1]));
       expect(await bus.deadLetters.purge({ id: page[1]?.id ?? '' })).toBe(1);
       expect(await bus.deadLetters.purge({ queue: 'another' })).toBe(0);
       expect(await bus.deadLetters.purge({ queue: q })).toBe(3);
+    });
+
+    it('B4: a replay reports the end of the message, and a letter that returns has the history of all its lives', async () => {
+      let healthy = false;
+      await bus.consume(
+        q,
+        async () => {
+          if (!healthy) throw new AnnealError('NotFound', 'no such thing');
+        },
+        prompt,
+      );
+      await send(0);
+      await empty();
+      const only = async () => {
+        const letters = await bus.deadLetters.list({ queue: q, limit: 10 });
+        expect(letters).toHaveLength(1);
+        return letters[0] as DeadLetter;
+      };
+      const waitMs = 20_000;
+      const first = await only();
+      const again = await bus.deadLetters.replay(first.id, { waitMs });
+      const second = await only();
+      expect(again).toMatchObject({ outcome: 'died', deadLetter: second.id, failure: { message: 'no such thing' } });
+      const error = 'NotFound: no such thing';
+      expect(second).toMatchObject({ attempts: 2, replays: 1, bytes: first.bytes });
+      expect(second.history.map((each) => each.error)).toEqual([error, 'Replayed after 1 attempt.', error]);
+      await bus.deadLetters.replay(second.id, { patch: { n: 7 }, waitMs });
+      const third = await only();
+      expect(third).toMatchObject({ attempts: 3, replays: 2 });
+      expect(JSON.parse(third.bytes)).toMatchObject({ data: { n: 7 } });
+      expect(third.history[3]?.error).toBe('Replayed after 2 attempts.');
+      healthy = true;
+      expect(await bus.deadLetters.replay(third.id, { waitMs })).toEqual({ outcome: 'handled' });
+      expect(await bus.deadLetters.list({ queue: q, limit: 10 })).toEqual([]);
     });
 
     it('B4: a dead letter is replayed with changed data, unless the result is not valid', async () => {
@@ -350,16 +386,42 @@ export function busConformance(name: string, harness: BusHarness): void {
       const letters = await bus.deadLetters.list({ limit: 10 });
       const idOf = (part: string): string => letters.find(({ bytes }) => bytes.includes(part))?.id ?? '';
       const wrong = idOf('"text"');
-      await expect(bus.deadLetters.replay(wrong, { n: 'other' })).rejects.toMatchObject({
+      await expect(bus.deadLetters.replay(wrong, { patch: { n: 'other' } })).rejects.toMatchObject({
         code: 'InvalidRequest',
         mistakes: [{ path: 'data.n' }],
       });
-      await expect(bus.deadLetters.replay(idOf('no message'), { n: 1 })).rejects.toThrow('it is no message of Anneal');
+      await expect(bus.deadLetters.replay(idOf('no message'), { patch: { n: 1 } })).rejects.toThrow(
+        'it is no message of Anneal',
+      );
       expect(await bus.deadLetters.list({ limit: 10 })).toHaveLength(2);
-      expect(await bus.deadLetters.replay(wrong, { n: 7 })).toBe(true);
+      expect(await bus.deadLetters.replay(wrong, { patch: { n: 7 } })).toEqual({ outcome: 'sent' });
       await vi.waitFor(() => expect(seen).toEqual([7]));
       expect(await bus.deadLetters.show(wrong)).toBeUndefined();
       await consumer.stop();
+    });
+
+    it.each([
+      ['small', ''],
+      ['large', 'x'.repeat(300_000)],
+    ])('B5: a %s message keeps its numbers and the order of its keys, also after a replay', async (_size, text) => {
+      const seen: string[] = [];
+      let healthy = false;
+      const record = async ({ message }: Delivery): Promise<void> => {
+        if (!healthy) throw new AnnealError('NotFound', 'no such thing');
+        seen.push(JSON.stringify((message.data as { value: unknown }).value));
+      };
+      await bus.consume(q, record, prompt);
+      const received: string[] = [];
+      const take = async ({ message }: Delivery): Promise<void> =>
+        void received.push(JSON.stringify((message.data as { value: unknown }).value));
+      await bus.subscribe(['test.thing.happened'], take);
+      const value = parseExact(oddJson);
+      await bus.send({ queue: q, messages: [mintTestMessage(work, { data: { n: 1, text, value } })] });
+      await bus.publish([mintTestMessage(happened, { data: { n: 1, text, value }, subject: 's' })]);
+      const [letter] = await theDead();
+      healthy = true;
+      await bus.deadLetters.replay(letter?.id ?? '', text === '' ? { patch: { n: 7 } } : {});
+      await vi.waitFor(() => expect([seen, received]).toEqual([[oddJson], [oddJson]]));
     });
 
     it('B5: unreadable bytes become a dead letter with the bytes, and the next message is handled', async () => {

@@ -21,6 +21,8 @@ import type { BusLog } from '../bus-log.ts';
 import { holderOf, type ClaimChecks } from '../send/claim-checks.ts';
 import type { Codec } from '../codec.ts';
 import type { ConsumeOptions, Handler } from '../port.ts';
+import { readReplayed } from '../replayed.ts';
+import type { ReportReplay } from './report-replay.ts';
 
 /** The messages that a consumer handles at once, unless it asks for another number. */
 export const defaultConcurrency = 16;
@@ -53,6 +55,7 @@ export class BusConsumer {
   readonly #maxAttempts: number;
   readonly #backoff: (attempt: number) => number;
   readonly #notifyRequester: NotifyRequester;
+  readonly #reportReplay: ReportReplay;
   readonly #held = new Set<BrokerOffer>();
   /** The held offers whose data is in the store. */
   readonly #checked = new WeakSet<BrokerOffer>();
@@ -70,6 +73,7 @@ export class BusConsumer {
     options: ConsumeOptions;
     open: (intake: BrokerIntake) => Promise<BrokerConsumer>;
     notifyRequester: NotifyRequester;
+    reportReplay: ReportReplay;
   }) {
     const { options } = parameters;
     this.#codec = parameters.codec;
@@ -78,6 +82,7 @@ export class BusConsumer {
     this.#handler = parameters.handler;
     this.#open = parameters.open;
     this.#notifyRequester = parameters.notifyRequester;
+    this.#reportReplay = parameters.reportReplay;
     this.onActive = options.onActive;
     this.#maxAttempts = positive('maxAttempts', options.maxAttempts ?? defaultMaxAttempts);
     this.#backoff = options.backoff ?? ((attempt) => defaultBackoff(attempt));
@@ -177,7 +182,19 @@ export class BusConsumer {
     // An offer that was lost meanwhile comes again, so its data is still needed.
     const settled = this.#held.delete(offer);
     if (settled && verdict.kind === 'done' && this.#checked.has(offer)) await this.#noteDone(offer);
+    if (settled) this.#endReplay(offer, verdict);
     if (this.#held.size === 0) this.#idle?.();
+  }
+
+  #endReplay({ bytes }: BrokerOffer, verdict: ConsumerVerdict): void {
+    if (verdict.kind !== 'done' && verdict.kind !== 'dead') return;
+    const report = readReplayed(bytes)?.record.report;
+    if (!report) return;
+    const { kind } = verdict;
+    this.#reportReplay(
+      report,
+      kind === 'done' ? { outcome: 'handled' } : { outcome: 'died', dead_letter: verdict.id, failure: verdict.failure },
+    );
   }
 
   async #noteDone({ queue, bytes }: BrokerOffer): Promise<void> {

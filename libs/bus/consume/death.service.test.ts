@@ -43,6 +43,7 @@ const waits: Readonly<Record<string, string>> = {
   'resource.snapshot': 'resource: services/scheduling/stacks/death.service.test.ts',
   'resource.signal': 'none; the signal is announced as failed: services/scheduling/stacks/death.service.test.ts',
   'resource.cancel': 'resource, as its pending request: services/scheduling/stacks/death.service.test.ts',
+  'resource.withdraw': 'none; the work goes on: services/scheduling/stacks/death.service.test.ts',
   'resource.response': 'resource: services/scheduling/stacks/death.service.test.ts',
   'request.died': 'stack: services/scheduling/stacks/death.service.test.ts',
   'timer.fired': 'stack: services/scheduling/stacks/death.service.test.ts',
@@ -51,6 +52,7 @@ const waits: Readonly<Record<string, string>> = {
   'host.message.refused': 'deployment: services/configuration/deployments/deployment.service.test.ts',
   'group.adjust': 'none: the group keeps its size',
   'group.lost': 'none: the group keeps the member until its host falls silent again',
+  'replay.ended': 'none: it is never in a queue',
   'provider.announced': 'none: the types are those of before, and the next start announces them again',
 };
 

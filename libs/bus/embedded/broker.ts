@@ -28,6 +28,7 @@ import type { LaneItem, Lane, LaneMember, TakenItem } from './lane.ts';
 import { Lanes } from './lanes.ts';
 import { createEmbeddedQueues } from './queues.ts';
 import type { Tick } from './tick.ts';
+import type { BusMarks } from '../port.ts';
 
 interface Work {
   /** Runs within the transaction. */
@@ -138,6 +139,18 @@ export class EmbeddedBroker implements Broker {
       );
     });
   }
+
+  readonly marks: BusMarks = {
+    last: () => this.#inTick(() => Number(this.#database.get('SELECT count FROM mark')?.['count'] ?? 0)),
+    put: (count) =>
+      this.#inTick(() => {
+        this.#database.write(
+          'INSERT INTO mark (id, count) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET count = excluded.count',
+          count,
+        );
+      }),
+    commits: () => this.#database.commits,
+  };
 
   copyTo = (file: string): void => {
     if (this.#closed) throw new AnnealError('Unavailable', 'The bus is closed.');

@@ -70,6 +70,7 @@ const schema = `
   );
   CREATE INDEX IF NOT EXISTS dead_queue ON dead (queue, n);
   CREATE TABLE IF NOT EXISTS checks (id INTEGER PRIMARY KEY, at TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS mark (id INTEGER PRIMARY KEY, count INTEGER NOT NULL);
 `;
 const layout = 1;
 /**
@@ -87,6 +88,8 @@ export class Database {
   readonly #statements = new Map<string, StatementSync>();
   /** The messages that the next statement removes. */
   #removed: number[] = [];
+  /** The commits since the opening. */
+  commits = 0;
 
   constructor(parameters: { file: string; synchronous: 'normal' | 'full' }) {
     const { file, synchronous } = parameters;
@@ -225,6 +228,7 @@ export class Database {
     this.#removeNow();
     if (!this.#db.isTransaction) return;
     this.#db.exec('COMMIT');
+    this.commits += 1;
     this.#reclaimer.look();
   }
 

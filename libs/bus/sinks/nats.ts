@@ -1,5 +1,6 @@
 /** A subject of a NATS server. A stream confirms each message, unless the address wants no confirmation. */
-import { isIP, type LookupFunction } from 'node:net';
+import type { LookupFunction } from 'node:net';
+import { isIpAddress } from '@anneal/contracts/readers/ip.ts';
 import { jetstream } from '@nats-io/jetstream';
 import { connect, headers as natsHeaders, type NatsConnection, type TlsOptions } from '@nats-io/transport-node';
 import { reopening, withType, type BrokerSink, type BrokerSinkOptions } from './broker-sink.ts';
@@ -45,7 +46,7 @@ async function openConnection(
   onEnd: () => void,
 ): Promise<NatsConnection> {
   try {
-    const reached = lookup && isIP(address.host) === 0 ? await resolved(address.host, lookup) : address.host;
+    const reached = lookup && !isIpAddress(address.host) ? await resolved(address.host, lookup) : address.host;
     // The certificate is for the name, not for the address that was looked up.
     const tls: TlsOptions & { servername: string } = { servername: address.host };
     const connection = await connect({

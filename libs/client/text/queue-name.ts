@@ -8,3 +8,11 @@ export function shownQueueName(
   const host = id ? hostNames.get(id) : undefined;
   return host === undefined ? name : name.replace(`host.${id}.`, `${host}.`);
 }
+
+/** Whether a queue keeps the answers of a host. Anneal has taken them, so they are no work that waits. */
+export const keepsAnswers = ({ name, kind }: { readonly name: string; readonly kind: string }): boolean =>
+  kind === 'host' && name.endsWith('.responses');
+
+/** The kind of a queue as lists show it. */
+export const shownQueueKind = (row: { readonly name: string; readonly kind: string }): string =>
+  keepsAnswers(row) ? 'host answers' : row.kind;

@@ -7,17 +7,13 @@ import { call } from '../define.ts';
 import { jsonObject } from '../json.ts';
 import { occasionSchema } from '../origin.ts';
 import { isPlainName, plainName } from '../plain-name.ts';
-import { nodeExtraSchema } from './node-fields.ts';
+import { macSchema as mac, nodeExtraSchema } from './node-fields.ts';
 import { nodePatchSchema } from './nodes.ts';
 
 /** The kinds of parts around nodes that operators note, as in Ironic. */
 export const assetKinds = ['chassis', 'port', 'port group', 'volume connector', 'volume target'] as const;
 export type AssetKind = (typeof assetKinds)[number];
 
-const mac = z
-  .string()
-  .regex(/^[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}$/, 'expected a MAC address, as 52:54:00:12:34:56')
-  .transform((text) => text.toLowerCase().replaceAll('-', ':'));
 const name = z
   .string()
   .regex(/^[A-Za-z0-9._~-]{1,255}$/, 'expected letters, digits and ._~-')

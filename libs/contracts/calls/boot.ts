@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { call } from '../define.ts';
 import { json, jsonObject } from '../json.ts';
+import { sha256Schema } from '../readers/checksum.ts';
 import { eraseModes } from './node-fields.ts';
 
 /**
@@ -27,10 +28,11 @@ export const bootReportCodes = ['ImageUnusable', 'DiskTooSmall'] as const;
 /** Random text that a machine chooses once and keeps. Only with it the machine may repeat its exchange. */
 export const bootKeySchema = z.string().min(16).max(256);
 
-/** A SHA-256 in hexadecimal digits. */
-export const sha256Schema = z
-  .string()
-  .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits, as sha256sum prints them');
+/** The UUID that the firmware of a machine has, which its ramdisk reads. Absent: an older ramdisk, or a system without one. */
+export const bootMachineSchema = z.string().max(64).optional();
+
+/** Whether the machine powers off after its report `written`. Absent: it restarts itself, as an older script does. */
+export const bootPowersOffSchema = z.boolean().optional();
 
 /** The seed that a machine gets in exchange for the secret in its boot address. Holds the credentials of the host. */
 export const bootSeedSchema = z.object({
@@ -115,7 +117,7 @@ export const bootFind = call(
 );
 
 export const bootExchange = call('boot.exchange', 'Exchange the secret of a boot address for the seed; works once.', {
-  question: z.object({ secret: z.string(), key: bootKeySchema }),
+  question: z.object({ secret: z.string(), key: bootKeySchema, machine: bootMachineSchema }),
   answer: bootSeedSchema,
 });
 
@@ -131,10 +133,15 @@ export const bootReport = call(
         description:
           '`failed`: the image is at fault, or fits no disk of this machine. Absent: the machine may be at fault.',
       }),
+      powers_off: bootPowersOffSchema,
     }),
     answer: z.object({
       settled: z.boolean().optional().meta({
-        description: '`written`: false until the machine boots from its disk. It asks again, then reboots.',
+        description:
+          '`written`: false until the server has taken note. The machine asks again, then leaves the ramdisk.',
+      }),
+      power_off: z.boolean().optional().meta({
+        description: '`written`: the machine powers off, and its BMC starts it. Absent: it restarts itself.',
       }),
     }),
   },

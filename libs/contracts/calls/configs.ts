@@ -1,7 +1,9 @@
 /** Questions about stored configs. */
 import { z } from 'zod';
 import { call } from '../define.ts';
+import { mistakeSchema, type Mistake } from '../failure.ts';
 import { json, jsonObject } from '../json.ts';
+import { configFault } from '../readers/script-text.ts';
 
 /** A stored config. */
 export const configViewSchema = z.object({
@@ -47,6 +49,18 @@ export const configFieldsSchema = z.object({
   outputs: z.array(ioSchema.extend({ error_output: z.boolean().nullish() })),
   options: jsonObject,
 });
+
+/** Faults of a new config that refuse nothing, in the answer of an API. */
+export const configWarningsSchema = z.array(mistakeSchema).optional().meta({
+  description: 'Faults that may make it fail on a host, such as lines that end with CRLF. Absent: none.',
+});
+
+/** The field `warnings` of the answer about a new config. */
+export function configWarnings(config: Pick<ConfigView, 'name' | 'group' | 'config'>): { warnings?: Mistake[] } {
+  const fault = configFault(config);
+  const message = `config: config ${config.name} may fail: ${fault}`;
+  return fault === undefined ? {} : { warnings: [{ code: 'ScriptText', path: 'config', message }] };
+}
 
 export const configCreate = call('config.create', 'Store a config. A config never changes. Idempotent by id.', {
   question: z.object({

@@ -1,7 +1,7 @@
 /** Contexts: facts of several hosts as one versioned map. Questions to the configuration service. */
 import { z } from 'zod';
 import { call } from '../define.ts';
-import { json } from '../json.ts';
+import { jsonObject } from '../json.ts';
 
 const byRole = z.record(z.string(), z.array(z.string()));
 
@@ -13,7 +13,7 @@ export const contextMemberSchema = z.object({
   state: z.enum(['up', 'silent']),
   address: z.string().nullable().meta({ description: 'The fact `address`, or else the first of `addresses`.' }),
   addresses: z.array(z.string()),
-  facts: z.record(z.string(), json).meta({ description: 'The facts that the context chooses.' }),
+  facts: jsonObject.meta({ type: 'object', description: 'The facts that the context chooses.' }),
 });
 export type ContextMember = z.infer<typeof contextMemberSchema>;
 

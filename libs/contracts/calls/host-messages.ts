@@ -2,14 +2,12 @@
 import { z } from 'zod';
 import { call, message } from '../define.ts';
 import { json, type JsonObject, jsonObject } from '../json.ts';
+import { sha256Schema } from '../readers/checksum.ts';
 import { hostCaller } from './queues.ts';
 
 /** Where a host finds a long config, or the long value of an input, that its request only names. */
 export const configReferenceSchema = z.object({
-  sha256: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/)
-    .meta({ description: 'Of the bytes, in hexadecimal digits.' }),
+  sha256: sha256Schema.meta({ description: 'Of the bytes, in hexadecimal digits.' }),
   size: z.number().int().positive().meta({ description: 'In bytes.' }),
   url: z.string().meta({
     description:
@@ -124,5 +122,14 @@ export type HostProgress = z.infer<typeof hostProgressSchema>;
 export const hostMessageRefused = message(
   'host.message.refused',
   'A message in the responses queue of a host that is not a response, progress or hello.',
-  z.object({ host_id: z.string(), host_name: z.string(), queue: z.string(), message_id: z.string(), body: json }),
+  z.object({
+    host_id: z.string(),
+    host_name: z.string(),
+    queue: z.string(),
+    message_id: z.string(),
+    run: z.string().optional().meta({
+      description: 'The run that it answers, when the address or the grant of its sender names it.',
+    }),
+    body: json.meta({ description: 'As it was sent; a text when it is not readable.' }),
+  }),
 );

@@ -82,7 +82,7 @@ export const hostCreate = call('host.create', 'Create a host, its two queues and
     name: z.string(),
     project: z.string(),
     take_joined: z.boolean().optional().meta({
-      description: 'Use a joined host with this name, when no other server uses it, instead of a new one.',
+      description: 'Use a joined host that this name means, when no other server uses it, instead of a new one.',
     }),
     take: z.string().optional().meta({
       description: 'The id of the joined host to use. Refused when there is none or another server uses it.',
@@ -166,8 +166,18 @@ export const hostOverview = call('host.overview', 'Count the hosts of a project 
 });
 
 export const hostShow = call('host.show', 'Read a host by id or name.', {
-  question: z.object({ project: z.string().optional(), host: z.string() }),
-  answer: hostViewSchema,
+  question: z.object({
+    project: z.string().optional(),
+    host: z.string(),
+    similar: z.boolean().optional().meta({ description: 'Add the joined hosts with a similar name.' }),
+  }),
+  answer: hostViewSchema.and(
+    z.object({
+      similar: z.array(z.string()).optional().meta({
+        description: 'Names of joined hosts that resemble the name and that no server uses. Absent unless asked for.',
+      }),
+    }),
+  ),
 });
 
 export const hostAuthenticate = call('host.authenticate', 'Find the owner of a token.', {

@@ -9,6 +9,7 @@
 import { z } from 'zod';
 import { call } from '../define.ts';
 import { jsonObject } from '../json.ts';
+import { sha256Schema } from '../readers/checksum.ts';
 
 const nothing = z.object({});
 const sealed = (description: string) => jsonObject.meta({ description: `Sealed: ${description}` });
@@ -70,10 +71,7 @@ export const identityObjectRemove = call('identity.object.remove', 'Delete an ob
 
 /** A token that the gateway gives its client after the answer. */
 const newToken = {
-  token: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/)
-    .meta({ description: 'The SHA-256 of its text.' }),
+  token: sha256Schema.meta({ description: 'The SHA-256 of its text.' }),
   until: z.iso.datetime().meta({ description: 'Its end. A token that is derived from another one ends with that.' }),
 };
 const from = z.string().meta({ description: 'The address of the client, for which failed attempts are counted.' });

@@ -1,7 +1,8 @@
 /** Questions about images. */
 import { z } from 'zod';
 import { call } from '../define.ts';
-import { sha256Schema } from './boot.ts';
+import { sha256Schema } from '../readers/checksum.ts';
+import { webAddressSchema } from '../readers/web-address.ts';
 
 /** The form of an image's name. */
 const imageName = z
@@ -25,8 +26,7 @@ const imageDetailsSchema = z
 export const imageSchema = z.object({
   id: z.string(),
   name: imageName,
-  url: z
-    .url({ protocol: /^https?$/ })
+  url: webAddressSchema('expected an address that begins with http:// or https://')
     .optional()
     .meta({ description: 'Where machines fetch it. Absent: the server keeps the content, which was uploaded.' }),
   sha256: sha256Schema.meta({ description: 'Checksum of the content, which is compared on the disk before the boot.' }),

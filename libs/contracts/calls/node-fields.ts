@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { interfaceKinds } from '../drivers.ts';
 import { json, jsonObject } from '../json.ts';
 import { isPlainName, plainName } from '../plain-name.ts';
+import { isIpAddress } from '../readers/ip.ts';
+import { macProblem, readMac } from '../readers/mac.ts';
 
 /**
  * `metadata` overwrites the partition tables and the first and last MiB of every disk; `express` has the disk erase
@@ -15,32 +17,29 @@ export const rootDeviceHints = ['name', 'size', 'rotational', 'serial', 'wwn', '
 
 const capabilityValue = z.union([z.string().max(255), z.number(), z.boolean()]);
 
+const ipSchema = z.string().refine(isIpAddress, 'expected an IP address');
+
+/** The address of a network interface, in its one form. */
+export const macSchema = z
+  .string()
+  .refine((text) => macProblem(text) === undefined, { error: ({ input }) => macProblem(String(input)) })
+  .transform((text) => readMac(text) ?? text);
+
 const interfaceSchema = z
   .object({
-    mac_address: z
-      .string()
-      .regex(/^[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}$/, 'expected six pairs of digits, as 52:54:00:12:34:56'),
+    mac_address: macSchema,
     network: z
       .string()
       .min(1)
       .max(255)
       .optional()
       .meta({ description: 'The network that the interface is connected to, by the name that templates use.' }),
-    addresses: z
-      .array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' }))
-      .max(64)
-      .optional(),
+    addresses: z.array(ipSchema).max(64).optional(),
     prefix: z.number().int().min(1).max(128).optional().meta({
       description: 'Length of the network in bits: the host sets its addresses itself. Absent: it asks DHCP.',
     }),
-    gateway: z
-      .union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' })
-      .optional()
-      .meta({ description: 'Its default route.' }),
-    dns: z
-      .array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' }))
-      .max(8)
-      .optional(),
+    gateway: ipSchema.optional().meta({ description: 'Its default route.' }),
+    dns: z.array(ipSchema).max(8).optional(),
   })
   .catchall(json);
 

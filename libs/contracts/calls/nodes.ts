@@ -150,7 +150,7 @@ export const nodeEnrol = call('node.enrol', 'Enrol a node. With `provide`, also 
     interfaces: nodeInterfacesSchema.default({}),
     resource_class: resourceClassSchema.default('baremetal'),
     traits: traitsSchema.default([]),
-    properties: nodePropertiesSchema.default({}),
+    properties: nodePropertiesSchema.prefault({}),
     extra: nodeExtraSchema.default({}),
     instance_info: nodeExtraSchema.default({}),
     owner: nodeTextSchema.default(null),
@@ -196,7 +196,14 @@ export const nodeOverview = call(
 
 export const nodeShow = call('node.show', 'Read a node by id or name.', { question: namedNode, answer });
 
-export const nodeRemove = call('node.remove', 'Remove a node.', { question: namedNode, answer: z.object({}) });
+export const nodeRemove = call('node.remove', 'Remove a node.', {
+  question: namedNode.extend({
+    force: z.boolean().optional().meta({
+      description: 'In every state, also with a server, when it is in maintenance and its machine is proven to be off.',
+    }),
+  }),
+  answer: z.object({}),
+});
 
 /** RFC 6902, limited to the operations that make sense for fields. */
 export const nodePatchSchema = z
@@ -250,6 +257,29 @@ export const nodeProvision = call('node.provision', 'Apply an Ironic verb to a n
   }),
   answer,
 });
+
+/** Why a person states something about a machine. */
+export const statedReasonSchema = z.string().trim().min(1).max(1024);
+
+/** The sign that a machine runs which a person takes for off. */
+export const offWarningSchema = z.string().nullable().meta({
+  description: 'What speaks against it: its host asked for work after its BMC was last heard. Null: nothing.',
+});
+
+export const nodeConfirmOff = call(
+  'node.off.confirm',
+  'State that a machine is off, which its BMC cannot prove. What waits for the proof goes on.',
+  {
+    question: namedNode.extend({ reason: statedReasonSchema, occasion }),
+    answer: z.object({ node: nodeViewSchema, warning: offWarningSchema }),
+  },
+);
+
+export const nodeClearSuspect = call(
+  'node.suspect.clear',
+  'Forget the losses of the machine of a node, which placement takes like any other then.',
+  { question: namedNode.extend({ occasion }), answer },
+);
 
 export const driverList = call('driver.list', 'List the drivers that nodes may have.', {
   question: z.object({}),

@@ -2,8 +2,11 @@
 import { z } from 'zod';
 import { attentionSchema } from './stack-progress.ts';
 
+/** The kinds of things that can need a person. */
+export const needKinds = ['stack', 'node', 'host', 'dead letters', 'subscription', 'service'] as const;
+
 const needSchema = z.object({
-  kind: z.enum(['stack', 'node', 'host', 'dead letters', 'service']),
+  kind: z.enum(needKinds),
   id: z.string(),
   name: z.string(),
   summary: z.string().meta({ description: 'What is wrong or waits, in one sentence.' }),
@@ -22,6 +25,9 @@ export const overviewSchema = z.object({
   hosts: counts.meta({ description: 'By status.' }),
   needs: z.array(needSchema).meta({ description: 'What needs a person: failures first, at most 20 of each kind.' }),
   need_counts: counts.optional().meta({ description: 'How many of each kind need a person.' }),
+  dead_letters: z.number().int().optional().meta({
+    description: 'Messages that are dead letters, at most 1000. Only for operators.',
+  }),
   working: z.array(attentionSchema).meta({ description: 'Stacks in progress, the longest first, at most 20.' }),
   working_count: z.number().int().optional(),
   unavailable: z.array(z.string()).meta({ description: 'Services that did not answer; their part is missing.' }),

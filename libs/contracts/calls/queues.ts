@@ -90,6 +90,10 @@ export const queuePost = call('queue.post', 'Put messages at the end of a queue.
   question: inQueue.extend({
     caller: hostCaller,
     client_id: z.string(),
+    run: z.string().optional().meta({
+      description:
+        'The run that the messages answer, when the address or the grant of the sender names it. Only for the responses of a host.',
+    }),
     most_default_ttl: z.number().int().positive().optional().meta({
       description: 'The most seconds that a default may give; a longer one is cut.',
     }),
@@ -112,6 +116,8 @@ export const queuePost = call('queue.post', 'Put messages at the end of a queue.
   answer: z.object({ ids: z.array(z.string()) }),
   quotesSecrets: true,
 });
+
+export type QueuePost = z.infer<typeof queuePost.data>;
 
 export const queueMessages = call('queue.messages', 'Read messages without claiming them.', {
   question: inQueue.extend({

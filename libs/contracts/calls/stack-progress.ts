@@ -21,6 +21,7 @@ export const stackWhy = call(
         .object({
           stack_id: z.string(),
           resource: z.string(),
+          path: z.string().optional().meta({ description: 'The path of the resource from the root of its tree.' }),
           queue: z.string(),
           resource_id: z.string().optional().meta({ description: 'The id by which the provider knows the resource.' }),
         })

@@ -70,6 +70,13 @@ export const stackViewSchema = z.object({
   reason: z.string(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime().nullable(),
+  finished_at: z.iso.datetime().nullable().optional().meta({
+    description: 'When the last action ended. Null while one runs; absent when it is not known.',
+  }),
+  cancelled: z
+    .boolean()
+    .optional()
+    .meta({ description: 'True when a client cancelled the last action. It is FAILED.' }),
   deleted_at: z.iso.datetime().nullable(),
   timeout_minutes: z.number().nullable(),
   on_failure: z.enum(failurePolicies),

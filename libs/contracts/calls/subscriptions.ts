@@ -159,6 +159,32 @@ export const subscriptionList = call('subscription.list', 'List the subscription
   answer: z.object({ subscriptions: z.array(subscriptionViewSchema) }),
 });
 
+/** A subscription whose listener gets nothing until a person does something. */
+export const stuckSubscriptionSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  status: subscriptionViewSchema.shape.status,
+  reason: z.string().meta({ description: 'Why it delivers nothing, in one sentence.' }),
+  since: z.iso.datetime(),
+});
+export type StuckSubscription = z.infer<typeof stuckSubscriptionSchema>;
+
+export const subscriptionOverview = call(
+  'subscription.overview',
+  'Find the subscriptions of a project that are disabled, or whose listeners have been away or have not agreed for long.',
+  {
+    question: z.object({
+      project: z.string(),
+      since: z.iso.datetime().meta({ description: 'Listeners that fail since a later time may come back soon.' }),
+      most: z.number().int().positive().max(100).meta({ description: 'The most subscriptions of the answer.' }),
+    }),
+    answer: z.object({
+      stuck: z.array(stuckSubscriptionSchema).meta({ description: 'The longest first.' }),
+      stuck_count: z.number().int(),
+    }),
+  },
+);
+
 export const subscriptionShow = call('subscription.show', 'Read a subscription.', {
   question: z.object({ project: z.string(), id: z.string() }),
   answer: subscriptionViewSchema,

@@ -2,6 +2,8 @@
  * Writes and reads large JSON in slices, so that several MB do not keep the event loop. The text is ordinary JSON: its
  * only line breaks are where the writer has cut it, and they show the reader where to cut.
  */
+import { toRecord } from '../ordered-map.ts';
+import { parseExact } from '../read-json.ts';
 import { Pace } from './pace.ts';
 
 /** Values (and 64 characters of text each count as one) that are written or read without a cut: about a millisecond. */
@@ -61,12 +63,12 @@ function* linesOf(before: string, value: unknown): Generator<string> {
   }
   const isList = Array.isArray(value);
   yield before + (isList ? '[' : '{');
-  let line: Container = isList ? [] : {};
+  let line: unknown[] = [];
   let size = 0;
   let comma = '';
   const ended = (): string => {
-    const text = comma + JSON.stringify(line).slice(1, -1);
-    line = isList ? [] : {};
+    const text = comma + JSON.stringify(isList ? line : toRecord(line as [string, unknown][])).slice(1, -1);
+    line = [];
     size = 0;
     comma = ',';
     return text;
@@ -81,8 +83,7 @@ function* linesOf(before: string, value: unknown): Generator<string> {
       comma = ',';
       continue;
     }
-    if (Array.isArray(line)) line.push(member);
-    else define(line, key as string, member);
+    line.push(isList ? member : [key, member]);
     size += uncut - rest;
     if (size >= valuesOfLine) yield ended();
   }
@@ -98,16 +99,22 @@ export async function readJson(
   text: string,
   { pace = new Pace(), earlier }: { pace?: Pace; earlier?: EarlierLines } = {},
 ): Promise<unknown> {
-  if (text.length < charactersUncut || !text.includes('\n')) return JSON.parse(text) as unknown;
+  if (text.length < charactersUncut || !text.includes('\n')) return parseExact(text);
   try {
     return await joined(text, { pace, earlier });
   } catch {
     // Another program's line breaks are at other places.
-    return JSON.parse(text) as unknown;
+    return parseExact(text);
   }
 }
 
-type Container = unknown[] | Record<string, unknown>;
+/** A list or a map that is read: its items or its entries so far. */
+interface Open {
+  readonly isList: boolean;
+  /** Its name, when it is the member of a map. */
+  readonly key: string;
+  readonly members: unknown[];
+}
 /** The items of a list, or the entries of a map. */
 type Members = { readonly items: readonly unknown[] } | { readonly entries: readonly [string, unknown][] };
 
@@ -154,21 +161,22 @@ async function joined(
   const members: Members[] = [];
   const [first] = lines;
   if (first !== '[' && first !== '{') throw new SyntaxError('not written by writeJson');
-  const whole: Container = first === '[' ? [] : {};
-  const open: Container[] = [whole];
+  const open: Open[] = [{ isList: first === '[', key: '', members: [] }];
+  let whole: unknown;
   for (const [index, line] of lines.entries()) {
     if (index === 0) continue;
     const container = open.at(-1);
     if (!container) throw new SyntaxError('text after the end');
     const opened = opening.exec(line);
-    if (line === (Array.isArray(container) ? ']' : '}')) open.pop();
-    else if (opened) {
-      const inner: Container = opened[2] === '[' ? [] : {};
+    if (line === (container.isList ? ']' : '}')) {
+      whole = valueOf(container);
+      open.pop();
+      const outer = open.at(-1);
+      outer?.members.push(outer.isList ? whole : [container.key, whole]);
+    } else if (opened) {
       const key = opened[1];
-      if ((key === undefined) !== Array.isArray(container)) throw new SyntaxError('a member without a key');
-      if (Array.isArray(container)) container.push(inner);
-      else define(container, JSON.parse(key ?? '""') as string, inner);
-      open.push(inner);
+      if ((key === undefined) !== container.isList) throw new SyntaxError('a member without a key');
+      open.push({ isList: opened[2] === '[', key: JSON.parse(key ?? '""') as string, members: [] });
     } else {
       const found = earlier?.find(line, index) ?? membersOf(container, line.startsWith(',') ? line.slice(1) : line);
       add(container, found);
@@ -181,20 +189,15 @@ async function joined(
   return whole;
 }
 
-function membersOf(container: Container, text: string): Members {
-  if (Array.isArray(container)) return { items: JSON.parse(`[${text}]`) as unknown[] };
-  return { entries: Object.entries(JSON.parse(`{${text}}`) as object) };
+const valueOf = ({ isList, members }: Open): unknown => (isList ? members : toRecord(members as [string, unknown][]));
+
+function membersOf({ isList }: Open, text: string): Members {
+  if (isList) return { items: parseExact(`[${text}]`) as unknown[] };
+  return { entries: Object.entries(parseExact(`{${text}}`) as object) };
 }
 
 /** @throws SyntaxError for the items of a list in a map, which another program may have written */
-function add(container: Container, members: Members): void {
-  if ('items' in members !== Array.isArray(container)) throw new SyntaxError('not written by writeJson');
-  if ('items' in members) for (const item of members.items) (container as unknown[]).push(item);
-  else for (const [key, member] of members.entries) define(container as Record<string, unknown>, key, member);
-}
-
-/** Assignment would set the prototype for the key `__proto__`. */
-function define(container: Record<string, unknown>, key: string, value: unknown): void {
-  if (key !== '__proto__') container[key] = value;
-  else Object.defineProperty(container, key, { value, enumerable: true, configurable: true, writable: true });
+function add({ isList, members }: Open, found: Members): void {
+  if ('items' in found !== isList) throw new SyntaxError('not written by writeJson');
+  for (const member of 'items' in found ? found.items : found.entries) members.push(member);
 }

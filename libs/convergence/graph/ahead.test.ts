@@ -21,10 +21,11 @@ const begun = (more: Parameters<typeof chain>[0] = {}, stack: ConstructorParamet
   driver.answer('base');
   return driver;
 };
-const recalled = (driver: Driver, input: Parameters<Driver['step']>[0]): string[] => {
+const recalled = (driver: Driver, input: Parameters<Driver['step']>[0]): string[] => endedBy('cancel', driver, input);
+const endedBy = (kind: 'cancel' | 'withdraw', driver: Driver, input: Parameters<Driver['step']>[0]): string[] => {
   const { changes } = driver.step(input);
   return changes.effects.flatMap((effect) =>
-    effect.kind === 'cancel' ? [driver.state.resources.get(effect.resource)?.name ?? ''] : [],
+    effect.kind === kind ? [driver.state.resources.get(effect.resource)?.name ?? ''] : [],
   );
 };
 
@@ -105,8 +106,16 @@ describe('a list of resources in one queue', () => {
     expect(stack.state.stack.failures.map(({ resource }) => resource)).toEqual(['other']);
   });
 
-  it('H4: is recalled when the action is cancelled', () => {
-    expect(recalled(begun(), { kind: 'cancel', id: 'cancel' })).toEqual(['b', 'c']);
+  it('is withdrawn when the action is cancelled, and what has begun keeps its result', () => {
+    const stack = begun();
+    expect(endedBy('withdraw', stack, { kind: 'cancel', id: 'cancel' })).toEqual(['a', 'b', 'c']);
+    expect(stack.status).toBe('CREATE_FAILED');
+    const error = { code: 'Cancelled', message: 'not run' };
+    for (const name of ['b', 'c']) stack.answer(name, { status: 'failed', error });
+    stack.answer('a');
+    expect(stack.find('a')).toMatchObject({ status: 'COMPLETE', request: null });
+    expect(stack.find('b')).toMatchObject({ status: 'FAILED', failure: error });
+    expect(stack.state.stack).toMatchObject({ phase: 'idle', reason: 'Stack CREATE cancelled', failures: [] });
   });
 
   it('H4: is recalled by an update that wants something else of it', () => {
@@ -145,5 +154,41 @@ describe('a list of resources in one queue', () => {
     const { changes } = step(loaded, [], toolsAt(0));
     const sent = changes.effects.map((effect) => 'resource' in effect && changes.resources.get(effect.resource)?.name);
     expect(sent).toEqual(['c']);
+  });
+});
+
+describe('a request in flight of an earlier action', () => {
+  const value = (number: number) => ({ a: desiredResource({ value: number }) });
+  const inFlight = (): Driver => {
+    const stack = new Driver();
+    expect(stack.create(value(1))).toEqual(['create a']);
+    return stack;
+  };
+  const withdrawnBy = (plan: Record<string, DesiredResource>): string[] =>
+    endedBy('withdraw', inFlight(), {
+      kind: 'update',
+      id: 'u',
+      plan: simulatedPlan(plan),
+      target: simulatedTarget('u'),
+    });
+
+  it('is withdrawn when the new plan wants something else, and awaited when it wants the same', () => {
+    expect(withdrawnBy(value(1))).toEqual([]);
+    expect(withdrawnBy(value(2))).toEqual(['a']);
+    expect(withdrawnBy({ b: desiredResource() })).toEqual(['a']);
+  });
+
+  it('is withdrawn by a deletion', () => {
+    expect(endedBy('withdraw', inFlight(), { kind: 'delete', id: 'd' })).toEqual(['a']);
+  });
+
+  it('is made with the new values after it was withdrawn', () => {
+    const stack = inFlight();
+    stack.step({ kind: 'update', id: 'u', plan: simulatedPlan(value(2)), target: simulatedTarget('u') });
+    const [sent] = stack.answer('a', { status: 'failed', error: { code: 'Cancelled', message: 'not begun' } });
+    expect(sent).toBe('create a');
+    stack.finish(['create a']);
+    expect(stack.status).toBe('UPDATE_COMPLETE');
+    expect(stack.state.stack.failures).toEqual([]);
   });
 });

@@ -13,14 +13,14 @@
  */
 import { sameJson } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
-import type { ResourceDocument } from '../documents.ts';
+import { goesToNothing, type ResourceDocument } from '../documents.ts';
 import type { QueuePlace } from '../protocol.ts';
 import { createIncarnation, send, type ResolvedResource } from '../resources/incarnation.ts';
 import { isBeingMade, yieldsToUpdate } from '../resources/overtake.ts';
 import { canBecome, candidatesOf, choose } from '../resources/pick-incarnation.ts';
 import type { Graph, State } from '../state.ts';
 import type { Transaction } from '../transaction.ts';
-import { recall } from '../node/recall.ts';
+import { recall, withdrawRequest } from '../node/recall.ts';
 import { resolvePlanned } from './resolve-planned.ts';
 
 const plannedOf = ({ plan }: State, name: string): PlanResource | undefined =>
@@ -119,13 +119,18 @@ function resolveAhead(transaction: Transaction, planned: PlanResource): Resolved
   return sharesQueue ? resolved : undefined;
 }
 
-/** H4: what the new plan does with the requests that an earlier traversal has sent ahead. */
-export function reviewAhead(transaction: Transaction): void {
+/**
+ * H4: what the new plan does with the requests of an earlier traversal: those that it sent ahead are sent again or
+ * recalled, and those for what the plan does not have are withdrawn.
+ */
+export function reviewInFlight(transaction: Transaction): void {
   const { state } = transaction;
   for (const id of state.inFlight) {
     const resource = state.resources.get(id);
-    if (!resource?.request?.after || resource.request.traversal === state.stack.traversal) continue;
-    if (plannedOf(state, resource.name)) state.ready.ahead.items.push(resource.name);
-    else recall(transaction, resource);
+    if (!resource?.request || resource.request.traversal === state.stack.traversal) continue;
+    const isPlanned = !goesToNothing(state.stack) && plannedOf(state, resource.name) !== undefined;
+    if (resource.request.after && isPlanned) state.ready.ahead.items.push(resource.name);
+    else if (resource.request.after) recall(transaction, resource);
+    if (!isPlanned && resource.request.action !== 'delete') withdrawRequest(transaction, id);
   }
 }

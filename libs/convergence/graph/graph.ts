@@ -12,7 +12,7 @@
  * rebuilt after a restart finds its place by looking at the resources, and unchanged resources are never written.
  */
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
-import { lookAhead, reviewAhead, visitAhead } from './ahead.ts';
+import { lookAhead, reviewInFlight, visitAhead } from './ahead.ts';
 import { visitCleanup } from './cleanup-node.ts';
 import { finishIfDone } from '../traversal/finish.ts';
 import { markForDeletion } from '../node/node.ts';
@@ -121,7 +121,7 @@ function buildPlan(transaction: Transaction): void {
     ahead: new Map(),
   };
   for (const resource of state.resources.values()) if (!waiting.has(resource.name)) markForDeletion(state, resource.id);
-  reviewAhead(transaction);
+  reviewInFlight(transaction);
 }
 
 /** Entries of the plan; group members in the order of the rolling update, because the first ones join the batch. */

@@ -34,6 +34,7 @@ import { resolvePlanned } from './resolve-planned.ts';
 import { joinsBatch, waitsForBatch } from '../node/rolling.ts';
 import { cancelReplaced, isBeingMade, isDisposable, noteOvertaken, yieldsToUpdate } from '../resources/overtake.ts';
 import { isNested, isWarm, type ResourceDocument } from '../documents.ts';
+import { withdrawRequest } from '../node/recall.ts';
 import type { Graph } from '../state.ts';
 import { announceResource, changeResource, type Transaction } from '../transaction.ts';
 
@@ -61,7 +62,10 @@ export function visitUpdate(transaction: Transaction, name: string): void {
     return;
   }
   const [only] = candidates;
-  if (candidates.length === 1 && only?.request && !yieldsToUpdate(transaction, only, planned)) return;
+  if (candidates.length === 1 && only?.request && !yieldsToUpdate(transaction, only, planned)) {
+    if (!wants(transaction, only, planned)) withdrawRequest(transaction, only.id);
+    return;
+  }
   if (candidates.some(({ hook }) => hook !== null)) return;
   if (waitsForBatch(transaction, name, candidates.length > 0)) return;
 
@@ -172,10 +176,24 @@ function reconcile(transaction: Transaction, choice: Choice, planned: PlanResour
   send(transaction, resource, 'update', resolved, [...new Set(changed)]);
 }
 
+/** Whether the plan wants what an earlier traversal requested, as far as its properties are known. */
+function wants(transaction: Transaction, { request, ...resource }: ResourceDocument, planned: PlanResource): boolean {
+  const { state, tools } = transaction;
+  const isForeign = request !== null && request.traversal !== state.stack.traversal && isApplied({ request });
+  if (!isForeign || !tools.withdraws(resource)) return true;
+  if (!canBecome(resource, planned)) return false;
+  const resolved = resolvePlanned(transaction, planned, { before: undefined });
+  if (!resolved.ok || resolved.external_id !== undefined) return true;
+  const [before, after] = [request.properties, resolved.properties];
+  return tools.compare({ type: planned.type, isTemplate: false, before, after }).verdict === 'same';
+}
+
+const isApplied = ({ request }: Pick<ResourceDocument, 'request'>): boolean =>
+  request?.action === 'create' || request?.action === 'update';
+
 /** Whether a request of this traversal, or one with the same properties, is pending. */
 const isAsked = ({ state }: Transaction, { request }: ResourceDocument, { verdict }: Comparison): boolean =>
-  request?.traversal === state.stack.traversal ||
-  (verdict === 'same' && (request?.action === 'create' || request?.action === 'update'));
+  request?.traversal === state.stack.traversal || (verdict === 'same' && isApplied({ request }));
 
 const changedOf = (comparison: Comparison): readonly string[] =>
   comparison.verdict === 'same' ? [] : comparison.changed;

@@ -1,4 +1,5 @@
 /** Failures of leaves, and how they fail the traversal. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { jsonBytes, sameJson, type JsonObject } from '@anneal/contracts/json.ts';
 import type { LeafFailure } from '@anneal/contracts/resource.ts';
@@ -135,7 +136,7 @@ export function attemptOf(
   const before = Object.entries(attempted ?? {}).filter(([name]) =>
     sameJson(request.properties[name] ?? null, properties[name] ?? null),
   );
-  return { ...request.properties, ...Object.fromEntries(before) };
+  return { ...request.properties, ...toRecord(before) };
 }
 
 /** The stack's reason for the failure. */

@@ -1,5 +1,8 @@
-/** The end of requests that were sent ahead (`ahead.ts`: H2, H4). */
-import type { PendingRequest, ResourceDocument } from '../documents.ts';
+/**
+ * The end of requests whose work has not begun: those that were sent ahead (`ahead.ts`: H2, H4), those of a cancelled
+ * action, and those for something that a newer plan does not want.
+ */
+import { isNested, type PendingRequest, type ResourceDocument } from '../documents.ts';
 import type { State } from '../state.ts';
 import { addEffect, changeResource, type Transaction } from '../transaction.ts';
 
@@ -9,6 +12,18 @@ export function recall(transaction: Transaction, { id, request, ...resource }: R
   if (!transaction.tools.cancels(resource)) return;
   changeResource(transaction, id, { request: { ...request, recalled: true } });
   addEffect(transaction, { kind: 'cancel', resource: id, fence: request.fence });
+}
+
+/**
+ * Asks the provider to end a request, which is not wanted any more, if its work has not begun. Then it answers that it was
+ * withdrawn; otherwise with its result, as always.
+ */
+export function withdrawRequest(transaction: Transaction, id: string): void {
+  const resource = transaction.state.resources.get(id);
+  if (!resource?.request || resource.request.recalled || isNested(resource)) return;
+  if (!transaction.tools.withdraws(resource)) return;
+  changeResource(transaction, id, { request: { ...resource.request, recalled: true } });
+  addEffect(transaction, { kind: 'withdraw', resource: id, fence: resource.request.fence });
 }
 
 /**

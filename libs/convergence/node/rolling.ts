@@ -2,6 +2,7 @@
  * Rolling groups: at most one batch of members is made or changed at a time. A batch ends when all its members are
  * done; the next one begins after the pause, which is a durable timer. Unchanged members need no batch.
  */
+import { timeAfter } from '@anneal/contracts/readers/duration.ts';
 import type { PlanRolling } from '@anneal/contracts/plan.ts';
 import type { Graph, State } from '../state.ts';
 import { addEffect, changeStack, type Transaction } from '../transaction.ts';
@@ -53,7 +54,7 @@ export function leaveBatch(transaction: Transaction): void {
     releaseQueued(transaction);
     return;
   }
-  const until = new Date(tools.now + pause * 1000).toISOString();
+  const until = timeAfter(tools.now, pause);
   changeStack(transaction, { batch: { ...batch, members: [], until } });
   addEffect(transaction, { kind: 'timer', timer: { kind: 'batch' }, at: until, traversal: state.stack.traversal });
 }

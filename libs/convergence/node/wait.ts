@@ -16,6 +16,7 @@
  * applies. A wait belongs to its traversal and ends with it, except for `launching`, which belongs to the incarnation.
  * A member in a warm pool is not in service: it waits at `launching` when it enters, and never at `terminating`.
  */
+import { timeAfter } from '@anneal/contracts/readers/duration.ts';
 import type { LifecycleHook } from '@anneal/contracts/plan.ts';
 import { isWarm, type ResourceDocument, type StackDocument, type ExternalWait } from '../documents.ts';
 import { addEffect, announceResource, changeResource, newId, type Transaction } from '../transaction.ts';
@@ -58,15 +59,14 @@ export function holdAt(
   const declared = declares.lifecycle_hooks?.find(({ transition }) => transition === name);
   if (!declared || (isWarm(resource) && name !== 'updating')) return false;
   const now = transaction.tools.now;
-  const until = (seconds: number): string => new Date(now + seconds * 1000).toISOString();
   const last = declared.global_timeout ?? Math.min(declared.heartbeat_timeout * heartbeats, lastSeconds);
   hold(transaction, resource, {
     reason: `Waiting for lifecycle hook ${name}`,
     waiting: {
       name,
       kind: 'lifecycle',
-      deadline: until(Math.min(declared.heartbeat_timeout, last)),
-      last: until(last),
+      deadline: timeAfter(now, Math.min(declared.heartbeat_timeout, last)),
+      last: timeAfter(now, last),
       default: declared.default_result,
     },
   });

@@ -17,6 +17,7 @@
  * | ... an incarnation exists                                      | maybe delete  |
  * When the stack itself is replaced, the resources that would stay are replaced with it.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { PlannedChange } from '@anneal/contracts/calls/previews.ts';
@@ -174,7 +175,7 @@ function previewOne({ planned, existing, changes, existingByName: all, plan, too
   if (planned.external_id) {
     return { ...common, change: 'unchanged', because: 'it belongs to someone else', properties: [] };
   }
-  const known = Object.fromEntries(Object.entries(before).filter(([property]) => !unknown.includes(property)));
+  const known = toRecord(Object.entries(before).filter(([property]) => !unknown.includes(property)));
   const isTemplate = planned.nested?.kind === 'template';
   const comparison = tools.compare({ type, isTemplate, before: known, after });
   const changed = comparison.verdict === 'same' ? [] : comparison.changed;

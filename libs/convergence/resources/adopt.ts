@@ -1,4 +1,5 @@
 /** Existing objects: adopted from an abandoned stack, or external and only checked. */
+import { isUuid } from '@anneal/contracts/readers/uuid.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { failLeaf, refuseLeaf } from '../node/failure.ts';
@@ -18,7 +19,7 @@ export function adoptOne(transaction: Transaction, planned: PlanResource, resolv
   const given = Object.hasOwn(all, planned.name) ? all[planned.name] : undefined;
   const data = isObject(given) ? given : {};
   const physicalId = data['resource_id'];
-  const isOwn = typeof physicalId === 'string' && uuid.test(physicalId) && !planned.nested;
+  const isOwn = typeof physicalId === 'string' && isUuid(physicalId) && !planned.nested;
   const id = isOwn && !state.resources.has(physicalId) ? physicalId : undefined;
   const created = createIncarnation(transaction, planned, resolved, null, id);
   if (isNested(created)) {
@@ -51,8 +52,6 @@ export function adoptOne(transaction: Transaction, planned: PlanResource, resolv
   });
   revisit(transaction, adopted);
 }
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** A resource with `external_id`. The engine never makes, changes or deletes its object; the id cannot change. */
 export function visitExternal(

@@ -6,6 +6,7 @@
  * on the machines: a load balancer finds the members of a group there. A type may name properties that follow, too: its
  * provider gets their new values as a signal.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { sameJson, type JsonObject } from '@anneal/contracts/json.ts';
 import { representative, type ResourceDocument } from '../documents.ts';
@@ -58,7 +59,7 @@ function followAt(transaction: Transaction, id: string): void {
   const resolved = tools.resolve({ plan: state.plan, resource: planned, stack: state.stack, peer });
   if (!resolved.ok) return;
   const { metadata = reader.metadata } = resolved;
-  const followed: JsonObject = Object.fromEntries(
+  const followed: JsonObject = toRecord(
     names.flatMap((name) => {
       const value = resolved.properties[name];
       return value === undefined || sameJson(value, reader.properties[name] ?? null) ? [] : [[name, value]];

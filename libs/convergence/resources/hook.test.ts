@@ -65,6 +65,11 @@ describe('a lifecycle hook', () => {
     expect(hookOf(stack).deadline).toBe(last);
   });
 
+  it('has a date for its end, also when its maximum has none', () => {
+    const { last } = hookOf(launching('continue', { global_timeout: 1e15 }));
+    expect(last).toMatch(/^2070-/);
+  });
+
   it('of a terminating resource leads to its deletion for every result', () => {
     const stack = new Driver();
     const lifecycle = [{ transition: 'terminating', heartbeat_timeout: 10, default_result: 'continue' } as const];

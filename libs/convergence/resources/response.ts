@@ -1,4 +1,5 @@
 /** Applies the response of a provider to its resource. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { triesAgain } from './backoff.ts';
@@ -100,7 +101,7 @@ function complete(
 /** Takes the observed values into the properties, so that the plan is compared with them. */
 function asFound(resource: ResourceDocument, { drift = [] }: Partial<ResourceDocument>): Partial<ResourceDocument> {
   if (drift.length === 0) return {};
-  const found = Object.fromEntries(drift.map(({ property, actual }) => [property, actual]));
+  const found = toRecord(drift.map(({ property, actual }) => [property, actual]));
   return { properties: { ...resource.properties, ...found }, digest: null };
 }
 

@@ -154,6 +154,7 @@ export function toolsAt(now: number, options: ToolOptions = {}): Tools {
     serves: ({ type }) => servesAll(type),
     supersedes: ({ type }) => type === 'Latest',
     cancels: ({ type }) => type === 'Latest',
+    withdraws: () => true,
     isHeld: ({ group }, name) => Array.isArray(group?.['warm']) && group['warm'].includes(name),
     queuePlace: ({ type, properties }) =>
       type === 'Latest' ? { kind: 'latest', property: 'queue', reads: new Set(readBy(properties['from'])) } : undefined,

@@ -39,6 +39,8 @@ export interface ProviderWorld {
 export interface LatestProvider {
   /** Handles a request, also a duplicate. */
   serve(resource: ResourceDocument): void;
+  /** Ends the request with this fence if its work has not begun. */
+  withdraw(resource: ResourceDocument, fence: number): void;
   /** Stops the work on the request with this fence, which then fails. */
   cancel(resource: ResourceDocument, fence: number): void;
 }
@@ -103,6 +105,11 @@ export class SimulatedProviders {
     const answer = { ...bare, status: 'failed', error: { code: 'Superseded', message: 'cancelled' } } as const;
     this.answers.set(id, answer);
     this.around.say(answer, this.around.random(1000));
+  }
+
+  /** Ends the request with this fence if its work has not begun, which is decided by chance. */
+  withdraw(resource: ResourceDocument, fence: number): void {
+    if (this.around.random(2) === 0) this.cancel(resource, fence);
   }
 
   /** Handles a request, also a duplicate. */

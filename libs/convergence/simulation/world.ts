@@ -238,6 +238,12 @@ export class SimulatedWorld implements CheckedWorld {
             id: `cancel ${effect.resource} ${effect.fence}`,
           });
           break;
+        case 'withdraw': {
+          const resource = resources.get(effect.resource);
+          if (resource)
+            this.clock.after(this.random(200), () => this.providerOf(resource).withdraw(resource, effect.fence));
+          break;
+        }
         case 'answer':
           answerSimulatedParent(this, { stack, resources: resources.values() }, effect);
           break;

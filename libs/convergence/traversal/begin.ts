@@ -46,6 +46,8 @@ export function begin(
     phase: 'converging',
     traversal: newId(transaction, 'traversal'),
     occasion,
+    finished_at: null,
+    cancelled: false,
     deadline,
     failures: [],
     inherited: 0,

@@ -114,7 +114,10 @@ export function fail(transaction: Transaction, reason: string): boolean {
 /**
  * Ends the running traversal: waits, timers and marks are removed, and the parent stack and a snapshot are answered.
  */
-export function endTraversal(transaction: Transaction, how: { status: 'COMPLETE' | 'FAILED'; reason: string }): void {
+export function endTraversal(
+  transaction: Transaction,
+  how: { status: 'COMPLETE' | 'FAILED'; reason: string; cancelled?: true },
+): void {
   const { state } = transaction;
   const { snapshot, failures, inherited, scaling } = state.stack;
   const failure = how.status === 'FAILED' ? failures[inherited]?.failure : undefined;
@@ -124,6 +127,8 @@ export function endTraversal(transaction: Transaction, how: { status: 'COMPLETE'
     phase: 'idle',
     status: how.status,
     reason: how.reason,
+    finished_at: transaction.now,
+    ...(how.cancelled && { cancelled: true }),
     deadline: null,
     ...(how.status === 'COMPLETE' && { adopt: null }),
     observe: false,

@@ -3,7 +3,7 @@ import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { begin, beginRollback } from './begin.ts';
 import { attemptOf, failLeaf } from '../node/failure.ts';
 import { endTraversal, fail } from './finish.ts';
-import { recallAll } from '../node/recall.ts';
+import { recallAll, withdrawRequest } from '../node/recall.ts';
 import { revisit } from '../node/node.ts';
 import type { Input } from '../protocol.ts';
 import { isNested, isWarm, type StackDocument } from '../documents.ts';
@@ -88,19 +88,22 @@ export function requestRollback(transaction: Transaction, input: Given<'rollback
   if (allows(transaction, stackInputOf(input))) beginRollback(transaction);
 }
 
-/** Ends the traversal at once. Requests in flight continue and keep their results; nested stacks are cancelled too. */
+/**
+ * Ends the traversal at once. Requests whose work has not begun are withdrawn, where their providers can. The others
+ * continue and keep their results; nested stacks are cancelled too.
+ */
 export function cancel(transaction: Transaction): void {
   const { state } = transaction;
   const { stack } = state;
   if (!allows(transaction, 'cancel')) return;
   const { deadline } = stack;
-  endTraversal(transaction, { status: 'FAILED', reason: `Stack ${stack.action} cancelled` });
+  endTraversal(transaction, { status: 'FAILED', reason: `Stack ${stack.action} cancelled`, cancelled: true });
   const cancelled = changeStack(transaction, { traversal: newId(transaction, 'traversal') });
   for (const id of state.inFlight) {
     const resource = state.resources.get(id);
     if (resource?.request && isNested(resource)) {
       addEffect(transaction, { kind: 'cancel', resource: id, fence: resource.request.fence });
-    }
+    } else withdrawRequest(transaction, id);
   }
   recallAll(transaction);
   if (state.inFlight.size === 0 || deadline === null) return;

@@ -2,6 +2,7 @@
  * The attempts of a task: pause-before, wait-before, the actions of its items, and after them publish, fail-on, retry and
  * wait-after. A wrong expression anywhere fails the task, and `on-error` handles it like any other error.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { TaskTimer } from '@anneal/contracts/stack-timer.ts';
 import type { WorkflowTask } from '@anneal/contracts/workflow.ts';
@@ -107,9 +108,7 @@ function listItems(run: WorkflowRun, task: TaskDocument, spec: WorkflowTask): Js
     throw new TaskFault(`with-items: ${other.name} has ${other.found.length} items, ${lists[0]?.name} has ${length}`);
   }
   if (length > mostItems) throw new TaskFault(`with-items: ${length} items; at most ${mostItems} are allowed`);
-  return Array.from({ length }, (_, index) =>
-    Object.fromEntries(lists.map(({ name, found }) => [name, found[index] ?? null])),
-  );
+  return Array.from({ length }, (_, index) => toRecord(lists.map(({ name, found }) => [name, found[index] ?? null])));
 }
 
 /** Starts items up to the concurrency of the task; ends the attempt when all items have ended. @throws TaskFault */

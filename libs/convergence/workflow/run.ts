@@ -1,4 +1,7 @@
 /** The transaction of a step of an execution: its documents, and what changes. */
+import { numberOf } from '@anneal/contracts/exact-number.ts';
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
+import { mostSeconds, timeAfter } from '@anneal/contracts/readers/duration.ts';
 import { isObject, jsonBytes, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { TaskTimer } from '@anneal/contracts/stack-timer.ts';
 import type { WorkflowTask } from '@anneal/contracts/workflow.ts';
@@ -94,7 +97,7 @@ export class WorkflowRun {
   }
 
   timer(timer: TaskTimer, seconds: number): void {
-    const at = new Date(Date.parse(this.tools.now) + seconds * 1000).toISOString();
+    const at = timeAfter(Date.parse(this.tools.now), seconds);
     this.effect({ kind: 'timer', timer, at });
   }
 
@@ -148,8 +151,8 @@ export class WorkflowRun {
   integer(value: Json, about: { key: string; task: TaskDocument }): number {
     if (value === null) return 0;
     const found = this.evaluate(value, about);
-    const number = typeof found === 'string' && /^\d+$/.test(found) ? Number(found) : found;
-    if (typeof number === 'number' && Number.isSafeInteger(number) && number >= 0) return Math.min(number, mostSeconds);
+    const number = typeof found === 'string' && /^\d+$/.test(found) ? Number(found) : numberOf(found);
+    if (number !== undefined && Number.isSafeInteger(number) && number >= 0) return Math.min(number, mostSeconds);
     throw new TaskFault(`${about.key}: must be an integer of at least 0, not ${JSON.stringify(found)}`);
   }
 
@@ -166,14 +169,11 @@ export class WorkflowRun {
   }
 }
 
-/** A hundred years. A later time has no date that every store can read. */
-const mostSeconds = 3_162_240_000;
-
 /** The truth of a value, as in the expressions. */
 export const isTrue = (value: Json): boolean =>
   value !== null &&
   value !== false &&
-  value !== 0 &&
+  numberOf(value) !== 0 &&
   value !== '' &&
   !(typeof value === 'object' && Object.keys(value).length === 0);
 
@@ -221,7 +221,7 @@ export function mergeContexts(contexts: readonly WorkflowContext[]): WorkflowCon
     const sorted = [...all].sort((a, b) => a.stamp - b.stamp);
     return [name, sorted.map(({ value }) => value).reduce(mergeValues)] as const;
   });
-  return { values: Object.fromEntries(values), stamps };
+  return { values: toRecord(values), stamps };
 }
 
 function mergeValues(older: Json, newer: Json): Json {

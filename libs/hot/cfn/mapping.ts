@@ -1,6 +1,6 @@
 /** `Fn::FindInMap`: looks up a value of the Mappings section by the names of the map, the key and the attribute. */
 import type { Json } from '@anneal/contracts/json.ts';
-import { type MappingEntry, type YamlNode, shown, toJson } from '@anneal/python/yaml/node.ts';
+import { type MappingEntry, type YamlNode, shown, toExact } from '@anneal/python/yaml/node.ts';
 
 /** The value, or the reason why the three names lead nowhere. */
 export function findInMap(
@@ -19,5 +19,5 @@ export function findInMap(
     if (!found) return { problem: `"Fn::FindInMap" finds nothing under ${argument.map(shown).join(', ')}` };
     entries = found.kind === 'map' ? found.entries : undefined;
   }
-  return { value: found ? toJson(found) : null };
+  return { value: found ? toExact(found) : null };
 }

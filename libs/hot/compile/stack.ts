@@ -10,9 +10,10 @@ import { describeResources, refuseWrongPolicies, withReads } from '../nested/des
 import { expandNested } from '../nested/expand.ts';
 import type { NestedTemplate } from '../tree/library.ts';
 import { type MappingEntry, toRecord } from '@anneal/python/yaml/node.ts';
-import { plain } from '@anneal/python/values/exact.ts';
+import { withTextKeys } from '@anneal/python/values/exact.ts';
 import { compileOutput } from './output.ts';
 import type { Found } from '../environment/registry.ts';
+import { withDeclaredOutputs } from '../resources/declared-outputs.ts';
 import { compileResource, isEnabled } from '../resources/resource.ts';
 import type { ResourceContext } from '../resources/resource-context.ts';
 import { findType, type TypeContext } from '../resources/resource-type.ts';
@@ -112,7 +113,7 @@ function resolveTypes(
     foundOf.set(name, resolved.found);
     if (resolved.template) templateOf.set(name, resolved.template);
   }
-  return { typeOf, templateOf, foundOf };
+  return { typeOf: withDeclaredOutputs(entries, typeOf), templateOf, foundOf };
 }
 
 function writtenTypesOf(entries: ReadonlyMap<string, MappingEntry>): Map<string, string> {
@@ -172,7 +173,9 @@ function shortened(way: readonly string[]): string[] {
   return [...way.slice(0, 10), `${way.length - 20} more`, ...way.slice(-10)];
 }
 
-/** Converts values to plain JSON. The expressions already hold the numbers that JSON cannot carry. */
+/** Converts values to JSON. */
 function plainValues(values: Record<string, PlanParameter>): Record<string, PlanParameter> {
-  return toRecord(Object.entries(values).map(([name, item]) => [name, { ...item, value: plain(item.value) }] as const));
+  return toRecord(
+    Object.entries(values).map(([name, item]) => [name, { ...item, value: withTextKeys(item.value) }] as const),
+  );
 }

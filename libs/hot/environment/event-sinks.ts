@@ -1,4 +1,5 @@
 /** Reads the event sinks of environments. Pure. */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import type { PlanSource } from '@anneal/contracts/plan.ts';
 import { mostStackSinks, stackSinkSchema, type StackSink } from '@anneal/contracts/stack-sink.ts';
@@ -25,7 +26,7 @@ export function readEventSinks(
     mistakes.add({ code: 'InvalidEventSink', message, path: section, at });
   }
   return list.flatMap((sink, index) => {
-    const parsed = stackSinkSchema.safeParse(sink);
+    const parsed = safeParseExact(stackSinkSchema, sink);
     if (parsed.success) return [parsed.data];
     for (const issue of parsed.error.issues) {
       const path = [section, index, ...issue.path].join('.');

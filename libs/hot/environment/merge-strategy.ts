@@ -2,6 +2,7 @@
  * Merges the parameters of several environments. A later file overwrites, unless `parameter_merge_strategies` says
  * `merge` (lists are extended, maps updated, strings joined) or `deep_merge` (the same at every level of a map).
  */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { PlanSource } from '@anneal/contracts/plan.ts';
 import { join, type Mistakes } from '../mistakes.ts';
@@ -11,7 +12,7 @@ import {
   isPlainObject,
   kindOfValue,
   type YamlNode,
-  toJson,
+  toExact,
   toRecord,
 } from '@anneal/python/yaml/node.ts';
 import type { ParameterType } from '../parameters/parameter-schema.ts';
@@ -93,8 +94,8 @@ export class ParameterMerge {
     const { into, name, entry, type, strategy, path, at } = parameters;
     const before = into.get(name);
     try {
-      const old = before && toJson(before.value);
-      const value = mergeValue({ name, type, old, value: toJson(entry.value), deep: strategy === 'deep_merge' });
+      const old = before && toExact(before.value);
+      const value = mergeValue({ name, type, old, value: toExact(entry.value), deep: strategy === 'deep_merge' });
       const merged = fromJson({ value, mistakes: this.#context.mistakes });
       if (merged) into.set(name, { at: entry.at, value: { ...merged, at } });
     } catch (error) {
@@ -142,7 +143,7 @@ function mergeValue({ name, type, old, value, deep }: Values): Json {
 function parsed(name: string, value: Json): Json {
   if (typeof value !== 'string') return value;
   try {
-    return value === '' ? value : (JSON.parse(value) as Json);
+    return value === '' ? value : parseExact(value);
   } catch {
     // The reason of JSON.parse quotes the value, and a template may hide the parameter.
     return cannot(name, 'Invalid parameter in environment: it is not valid JSON');

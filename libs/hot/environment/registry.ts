@@ -6,6 +6,7 @@
  * types; entries for the resource by name before general ones; then by the plain order of the key, in which `*` sorts
  * before every letter. An entry that does not resolve is skipped.
  */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import {
   type LifecycleHook,
@@ -14,6 +15,7 @@ import {
   type PlanSource,
   replaceLostSchema,
 } from '@anneal/contracts/plan.ts';
+import { fitsWildcards, plainParts, type WildPart } from '@anneal/contracts/readers/wildcard.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { join, type Mistakes, nearestName } from '../mistakes.ts';
 import {
@@ -152,13 +154,15 @@ export class TypeRegistry {
   }
 
   lifecycleHooks(resource: string): LifecycleHook[] {
-    return this.#said(resource, 'lifecycle_hooks').flatMap((value) => lifecycleHookSchema.safeParse(value).data ?? []);
+    return this.#said(resource, 'lifecycle_hooks').flatMap(
+      (value) => safeParseExact(lifecycleHookSchema, value).data ?? [],
+    );
   }
 
   /** Which lost members a group replaces. The last matching entry counts. */
   replaceLost(resource: string): PlanNested['replace_lost'] {
     return this.#said(resource, 'replace_lost')
-      .flatMap((value) => replaceLostSchema.safeParse(value).data ?? [])
+      .flatMap((value) => safeParseExact(replaceLostSchema, value).data ?? [])
       .at(-1);
   }
 
@@ -251,18 +255,27 @@ function isSame(found: Found, except: Found | undefined): boolean {
   return found.kind === 'template' && except.kind === 'template' && found.file === except.file;
 }
 
-/** Matches `*`, `?` and `[abc]` as a shell does. Patterns are short, and matching does not backtrack exponentially. */
+/** Matches `*`, `?` and `[abc]` as a shell does. */
 function fits(pattern: string, name: string): boolean {
   if (!/[*?[]/.test(pattern)) return pattern === name;
-  const source = pattern.replace(/\*+|\?|\[(!?)([^\]]+)\]|[\\^$.|+(){}[\]]/g, (part, negated: string, set: string) => {
-    if (part.startsWith('*')) return '.*';
-    if (part === '?') return '.';
-    return set === undefined ? `\\${part}` : `[${negated ? '^' : ''}${set.replaceAll('\\', '\\\\')}]`;
-  });
+  const parts = Array.from(
+    pattern.matchAll(/\*+|\?|\[(!?)([^\]]+)\]|[\s\S]/gu),
+    ([part, negated, set]): WildPart<string>[] => {
+      if (part.startsWith('*')) return [{ fits: () => true, repeats: true }];
+      if (part === '?') return [{ fits: () => true, repeats: false }];
+      return set === undefined ? plainParts(part) : [{ fits: fitsSet(set, negated === '!'), repeats: false }];
+    },
+  );
+  return fitsWildcards(parts.flat(), name);
+}
+
+/** Whether a character is in a set such as `a-z_`. A set that is none, such as `z-a`, fits nothing. */
+function fitsSet(set: string, isNegated: boolean): (character: string) => boolean {
   try {
-    return new RegExp(`^${source}$`, 's').test(name);
+    const one = new RegExp(`^[${isNegated ? '^' : ''}${set.replaceAll('\\', '\\\\')}]$`, 's');
+    return (character) => one.test(character);
   } catch {
-    return false;
+    return () => false;
   }
 }
 
@@ -357,7 +370,7 @@ function readForm(parameters: {
   const json = toJson(value);
   const items = many && Array.isArray(json) ? json : [json];
   for (const [index, item] of items.entries()) {
-    for (const { path, message } of schema.safeParse(item).error?.issues ?? []) {
+    for (const { path, message } of safeParseExact(schema, item).error?.issues ?? []) {
       const where = [place, ...(many ? [index] : []), ...path].join('.');
       mistakes.add({ code: 'InvalidRegistry', message: `Invalid ${what}: ${where}: ${message}`, path: where, at });
     }

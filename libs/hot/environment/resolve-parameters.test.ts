@@ -1,3 +1,4 @@
+import { written } from '@anneal/contracts/exact-number.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { describe, expect, it } from 'vitest';
 import { planOf, mistakesOf } from '../testing/types-and-compile.ts';
@@ -16,7 +17,7 @@ describe('parameters', () => {
     ['string', 1.1, '1.1'],
     ['string', { a: 1 }, "{'a': 1}"],
     ['string', [1, 'a'], "[1, 'a']"],
-    ['number', '1e3', 1000],
+    ['number', '1e3', written(1000, '1000.0')],
     ['number', ' 7 ', 7],
     ['boolean', 'ON', true],
     ['boolean', 'n', false],

@@ -81,6 +81,13 @@ function refuseUnknown({ schemas, environment, mistakes }: ResolveParameters): v
   }
 }
 
+interface Refusal {
+  /** The default value of the template that breaks the rule. */
+  readonly fallback?: Json;
+  /** The type that the value does not have. */
+  readonly expected?: string;
+}
+
 function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | undefined {
   const { environment, mistakes, now, work } = options;
   const { name, type, constraints } = schema;
@@ -88,19 +95,19 @@ function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | un
   const usable = (node: YamlNode | undefined): node is YamlNode => node !== undefined && !isNull(node);
   const given = [environment.parameters.get(name)?.value, environment.defaults.get(name)?.value].find(usable);
 
-  const refuse = (problem: Reason, at: PlanSource | undefined, fallback?: Json): void => {
+  const refuse = (problem: Reason, at: PlanSource | undefined, { fallback, expected }: Refusal = {}): void => {
     const fits = fallback === undefined ? problem : why`Invalid default ${shown(fallback)} (${problem})`;
     mistakes.add({
       code: 'InvalidParameter',
       message: `Parameter '${name}' is invalid: ${schema.hidden ? fits.masked : fits.full}`,
       path: fallback === undefined ? path : join(path, 'default'),
       at,
-      expected: type,
+      ...(expected !== undefined && { expected }),
     });
   };
   const check = (node: YamlNode, at: PlanSource | undefined): Json | undefined => {
     const converted = convertNode(type, node);
-    if ('problem' in converted) refuse(converted.problem, at);
+    if ('problem' in converted) refuse(converted.problem, at, { expected: type });
     else {
       const value = type === 'string' ? toExact(node) : converted.value;
       for (const problem of breaches({ type, value, constraints, now, work })) refuse(problem, at);
@@ -114,10 +121,12 @@ function valueOf(schema: ParameterSchema, options: ResolveParameters): Json | un
     const written = toExact(schema.default);
     const value = list && 'value' in list ? (written === '' ? [''] : list.value) : written;
     const at = schema.default.at ?? schema.at;
-    if (list && 'problem' in list) refuse(list.problem, at, value);
-    for (const problem of breaches({ type, value, constraints, skipCustom: true, work })) refuse(problem, at, value);
+    if (list && 'problem' in list) refuse(list.problem, at, { fallback: value, expected: type });
+    for (const problem of breaches({ type, value, constraints, skipCustom: true, work }))
+      refuse(problem, at, { fallback: value });
   }
-  if (given) return check(given, given.at ?? schema.at);
+  // A value of a request has no place: it is not at the line of the template that declares the parameter.
+  if (given) return check(given, given.at);
   if (schema.default) return mistakes.count > count ? undefined : check(schema.default, schema.default.at ?? schema.at);
   if (!options.missingAllowed) {
     const message = `The Parameter (${name}) was not provided.`;

@@ -1,4 +1,5 @@
 /** Marker of an unknown value, such as an attribute of a resource that does not exist yet. It is never guessed. */
+import { holdsValues } from '@anneal/contracts/exact-number.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 
 /** The marker. It may be anywhere in a value. */
@@ -16,7 +17,7 @@ export interface PartialMap {
 /** True when the marker is anywhere in the value. */
 export function holdsUnknown(value: PartialValue): boolean {
   if (value === unknown) return true;
-  if (typeof value !== 'object' || value === null) return false;
+  if (!holdsValues(value)) return false;
   return Array.isArray(value) ? value.some(holdsUnknown) : Object.values(value).some(holdsUnknown);
 }
 

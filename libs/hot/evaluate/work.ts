@@ -5,7 +5,7 @@
  * ends the same way.
  */
 import type { Mistakes } from '../mistakes.ts';
-import { isExact } from '@anneal/python/values/number.ts';
+import { holdsValues } from '@anneal/contracts/exact-number.ts';
 import { bySetting, defaultEvaluation, limitSettings, type EvaluationLimits } from '../limits.ts';
 import type { PartialValue } from './unknown.ts';
 
@@ -82,7 +82,7 @@ export class EvaluationWork {
   /** Spends work for reading all of a value. @throws OutOfWork */
   look(value: PartialValue, depth = 0): void {
     this.spend(typeof value === 'string' ? 1 + value.length / charactersAWork : 1);
-    if (typeof value !== 'object' || value === null || isExact(value)) return;
+    if (!holdsValues(value)) return;
     if (depth > deepest) throw new OutOfWork(`takes a value nested deeper than ${deepest} levels`);
     if (Array.isArray(value)) for (const item of value) this.look(item, depth + 1);
     else

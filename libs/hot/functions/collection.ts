@@ -2,6 +2,7 @@
 import { stated, why } from '../evaluate/reason.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isPlainObject, kindOfValue, shown } from '@anneal/python/yaml/node.ts';
+import { holdsValues } from '@anneal/contracts/exact-number.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { pythonEqual } from '@anneal/python/values/compare.ts';
 import { entriesOf, exactEntries, type ExactKey, exactRecord, keysOf, keyText } from '@anneal/python/values/record.ts';
@@ -200,7 +201,7 @@ function substitute(template: Json, placeholder: Placeholder): Json {
 }
 
 function holdsText(value: Json): boolean {
-  if (typeof value !== 'object' || value === null || isExact(value)) return typeof value === 'string';
+  if (!holdsValues(value)) return typeof value === 'string';
   if (Array.isArray(value)) return value.some(holdsText);
   return keysOf(value).some((key) => typeof key === 'string') || Object.values(value).some(holdsText);
 }

@@ -1,4 +1,5 @@
 /** Functions that read values outside their arguments. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { type Reason, why } from '../evaluate/reason.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json } from '@anneal/contracts/json.ts';
@@ -70,7 +71,7 @@ const getAttr: TemplateFunction = {
     const attributes = scope.attribute(resource);
     if (attributes === undefined) return undefined;
     if (attribute === undefined || (attribute === null && allAllowed)) {
-      return Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== 'show'));
+      return toRecord(Object.entries(attributes).filter(([name]) => name !== 'show'));
     }
     if (typeof attribute !== 'string') return wrong(why`The attribute name in "get_attr" must be a string`);
     // The first version walks the path itself; later versions pass it to the resource as a key.

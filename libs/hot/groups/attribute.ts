@@ -1,4 +1,5 @@
 /** Values that `get_attr` reads from a group: of all members at once, of one of them, or of the group itself. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
 import { type PartialValue, unknown } from '../evaluate/unknown.ts';
@@ -9,6 +10,12 @@ import { groupKind, memberAttribute } from './kind.ts';
 export interface GroupMembers {
   /** In the group's order: by number, by age (without failed members), or as the servers are listed. */
   readonly names: readonly string[];
+  /**
+   * Members that have left the plan, and whose deletion has not ended: they may still work. Readers see them as members,
+   * behind the others. In a map, the name belongs to the member that took the place.
+   */
+  readonly leaving?: readonly { readonly name: string; readonly key: string }[];
+  /** @param name of a member, or the key of one that leaves */
   reference(name: string): PartialValue;
   attribute(name: string, attribute: string, path: readonly Json[]): PartialValue;
 }
@@ -32,21 +39,31 @@ export interface ReadGroup {
 export function readGroup(parameters: ReadGroup): GroupValue {
   const { type, members, attribute, path } = parameters;
   const kind = groupKind(type);
-  const { names } = members;
+  const { names, leaving = [] } = members;
+  const listed = [...names, ...leaving.map(({ key }) => key)];
+  const named = [
+    ...names.map((member) => ({ name: member, key: member })),
+    ...leaving.filter((member) => !names.includes(member.name)),
+  ];
   const all = (name: string, below: readonly Json[]): { [member: string]: PartialValue } =>
-    Object.fromEntries(names.map((member) => [member, members.attribute(member, name, below)]));
-  const references = (): PartialValue[] => names.map((member) => members.reference(member));
+    toRecord(named.map((member) => [member.name, members.attribute(member.key, name, below)]));
+  const list = (name: string, below: readonly Json[]): PartialValue[] =>
+    listed.map((key) => members.attribute(key, name, below));
   if (kind === 'deployments') return { value: walk(all(memberAttribute(attribute), []), path) };
   if (kind === 'instances') {
-    return attribute === 'InstanceList'
-      ? { value: addresses(Object.values(all('PublicIp', []))) }
-      : incorrect(parameters);
+    return attribute === 'InstanceList' ? { value: addresses(list('PublicIp', [])) } : incorrect(parameters);
   }
   if (attribute === 'current_size' && kind === 'scaling') return { value: names.length };
   if (attribute.startsWith('resource.')) return readMember(parameters);
-  if (attribute === 'refs') return { value: walk(references(), path) };
+  if (attribute === 'refs')
+    return {
+      value: walk(
+        listed.map((key) => members.reference(key)),
+        path,
+      ),
+    };
   if (attribute === 'refs_map' && kind !== 'chain') {
-    return { value: walk(Object.fromEntries(names.map((member) => [member, members.reference(member)])), path) };
+    return { value: walk(toRecord(named.map((member) => [member.name, members.reference(member.key)])), path) };
   }
   if (attribute === 'removed_rsrc_list' && kind === 'numbered') return { value: [...(parameters.skipped ?? [])] };
   const isMap = attribute === (kind === 'scaling' ? 'outputs' : 'attributes');
@@ -54,9 +71,9 @@ export function readGroup(parameters: ReadGroup): GroupValue {
   if (isMap || isList) {
     const [name, ...below] = path;
     if (typeof name !== 'string') return incorrect(parameters);
-    return { value: isList ? Object.values(all(name, below)) : all(name, below) };
+    return { value: isList ? list(name, below) : all(name, below) };
   }
-  return kind === 'scaling' ? incorrect(parameters) : { value: Object.values(all(attribute, path)) };
+  return kind === 'scaling' ? incorrect(parameters) : { value: list(attribute, path) };
 }
 
 /** Reads a member: `resource.N` is its reference, `resource.N.name` or a path after it one of its attributes. */

@@ -6,7 +6,7 @@ import { type GroupMembers, readGroup } from './attribute.ts';
 import { batchesOf, nextMembers } from './change.ts';
 import { firstMembers } from './group.ts';
 import { memberTemplate } from './member.ts';
-import { memberNames, nextNumbered, nextSkipped, numberedDefinition } from './numbered.ts';
+import { memberNames, nextNumbered, nextSkipped, numberedDefinition, skippedNumbers } from './numbered.ts';
 import { instanceDefinition, wrongSizes } from './scaling.ts';
 
 const group = 'OS::Heat::ResourceGroup';
@@ -115,6 +115,14 @@ describe('the members of other groups', () => {
     ]);
   });
 
+  it('of a concurrent chain do not wait for each other', () => {
+    const chain = { resources: ['A', 'B'], concurrent: true };
+    expect(firstMembers({ type: 'OS::Heat::ResourceChain', properties: chain, newName })).toEqual([
+      { name: '0', definition: { type: 'A' } },
+      { name: '1', definition: { type: 'B' } },
+    ]);
+  });
+
   it('of deployments have the names of their servers', () => {
     const given = { servers: { web: 'id-1' }, config: 'c', name: null };
     expect(firstMembers({ type: 'OS::Heat::StructuredDeploymentGroup', properties: given, newName })).toEqual([
@@ -220,5 +228,57 @@ describe('attributes of a group', () => {
     expect(readGroup({ group: 'g', type, members: open, attribute: 'InstanceList', path: [] })).toEqual({
       value: unknown,
     });
+  });
+});
+
+describe('the numbers that an adopted group skips', () => {
+  it('are those below its highest member that no member has', () => {
+    expect(skippedNumbers(['0', '3', 'old', '03'])).toEqual(['1', '2']);
+    expect(skippedNumbers(['old'])).toEqual([]);
+  });
+
+  it.each(['10001', '99999999', '100000000000000', '1e9'])('are not counted up to %s', (name) => {
+    const before = process.memoryUsage().heapUsed;
+    const count = () => skippedNumbers(['0', name]);
+    if (name === '1e9') expect(count()).toEqual([]);
+    else expect(count).toThrow('the highest number of a member is 10000');
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(50_000_000);
+  });
+});
+
+describe('members that leave', () => {
+  const members: GroupMembers = {
+    names: ['0', '1'],
+    leaving: [
+      { name: '0', key: 'old 0' },
+      { name: '7', key: 'old 7' },
+    ],
+    reference: (name) => `id of ${name}`,
+    attribute: (name, attribute) => `${attribute} of ${name}`,
+  };
+  const read = (type: string, attribute: string, path: readonly string[] = []) => {
+    const found = readGroup({ group: 'g', type, members, attribute, path });
+    return 'value' in found ? found.value : found.problem;
+  };
+  const heat = 'OS::Heat::ResourceGroup';
+  const scaling = 'OS::Heat::AutoScalingGroup';
+
+  it('are in lists, behind the others', () => {
+    expect(read(heat, 'refs')).toEqual(['id of 0', 'id of 1', 'id of old 0', 'id of old 7']);
+    expect(read(heat, 'ip')).toEqual(['ip of 0', 'ip of 1', 'ip of old 0', 'ip of old 7']);
+    expect(read(scaling, 'outputs_list', ['ip'])).toEqual(['ip of 0', 'ip of 1', 'ip of old 0', 'ip of old 7']);
+    expect(read('OS::Heat::InstanceGroup', 'InstanceList')).toBe(
+      'PublicIp of 0,PublicIp of 1,PublicIp of old 0,PublicIp of old 7',
+    );
+  });
+
+  it('are in maps, unless another member has their name', () => {
+    expect(read(heat, 'refs_map')).toEqual({ 0: 'id of 0', 1: 'id of 1', 7: 'id of old 7' });
+    expect(read(scaling, 'outputs', ['ip'])).toEqual({ 0: 'ip of 0', 1: 'ip of 1', 7: 'ip of old 7' });
+  });
+
+  it('count for no size and no position', () => {
+    expect(read(scaling, 'current_size')).toBe(2);
+    expect(read(scaling, 'resource.-1')).toBe('id of 1');
   });
 });

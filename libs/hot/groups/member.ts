@@ -106,5 +106,5 @@ function groupOutputs({
   }
   if (kind === 'numbered') add(['refs_map'], map(referenceOf));
   if (kind === 'scaling' || kind === 'instances') add(['references'], map(referenceOf));
-  return Object.fromEntries(outputs);
+  return toRecord(outputs);
 }

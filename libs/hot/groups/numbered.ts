@@ -4,6 +4,7 @@
  * G1. A removed name is never used again: it stays on the list of skipped names.
  * G2. Without removal policies the highest numbers are removed first, and new members get the lowest free numbers.
  */
+import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
@@ -17,6 +18,25 @@ export function memberNames({ count, skipped }: { count: number; skipped: Readon
     if (!skipped.has(String(number))) names.push(String(number));
   }
   return names;
+}
+
+/** The highest number of a member of an adopted group. Each lower number that no member has is kept as skipped. */
+const highestAdopted = 10_000;
+
+/**
+ * The numbers below the highest member of an adopted group that no member has.
+ * @throws AnnealError InvalidRequest for a number so high that the list would be long
+ */
+export function skippedNumbers(names: readonly string[]): string[] {
+  const numbers = new Set(names.filter((name) => /^(?:0|[1-9]\d{0,14})$/.test(name)).map(Number));
+  const highest = [...numbers].reduce((most, number) => Math.max(most, number), -1);
+  if (highest > highestAdopted) {
+    const message = `Cannot adopt a group with the member ${highest}: the highest number of a member is ${highestAdopted}. Correct the name in the data, or remove the member before the export.`;
+    throw new AnnealError('InvalidRequest', message);
+  }
+  return Array.from({ length: highest + 1 }, (_, number) => number)
+    .filter((number) => !numbers.has(number))
+    .map(String);
 }
 
 /** `properties`: those of the group, evaluated, with defaults. */

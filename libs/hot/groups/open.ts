@@ -1,5 +1,6 @@
 /** Groups with unknown values: a reserved parameter name represents them in the members. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { holdsValues } from '@anneal/contracts/exact-number.ts';
 import { isExact } from '@anneal/python/values/number.ts';
 import { isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { type PartialValue, unknown } from '../evaluate/unknown.ts';
@@ -22,7 +23,7 @@ export const isOpened = (value: Json | undefined): boolean => isPlainObject(valu
 
 /** True when an unknown part is anywhere in the value. */
 export function holdsOpened(value: Json): boolean {
-  if (typeof value !== 'object' || value === null) return false;
+  if (!holdsValues(value)) return false;
   return isOpened(value) || Object.values(value).some(holdsOpened);
 }
 

@@ -1,4 +1,5 @@
 /** Describes in a plan the resources that are stacks of their own, and the environment's settings for each resource. */
+import { isExact } from '@anneal/contracts/exact-number.ts';
 import { createHash } from 'node:crypto';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression, Plan, PlanNested, PlanResource } from '@anneal/contracts/plan.ts';
@@ -121,6 +122,7 @@ const known = (value: PartialValue): Json => {
   if (value === unknown) return null;
   if (Array.isArray(value)) return value.map(known);
   if (typeof value !== 'object' || value === null) return value;
+  if (isExact(value)) return value as unknown as Json;
   return toRecord(Object.entries(value).map(([key, item]) => [key, known(item)]));
 };
 

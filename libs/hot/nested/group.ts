@@ -65,7 +65,7 @@ export function groupChild(group: GroupResource): Child | undefined {
     read,
     schemas: new Map(),
     parameters: {},
-    values: Object.fromEntries(
+    values: toRecord(
       Object.entries(pseudoParameters(read.dialect, identity)).map(([key, value]) => [
         key,
         { type: 'string', value, hidden: false },

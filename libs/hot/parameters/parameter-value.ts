@@ -5,11 +5,11 @@ import type { Constraint } from '@anneal/contracts/resource-type.ts';
 import { type Reason, stated, why } from '../evaluate/reason.ts';
 import { checkConstraints, notAllowed } from './constraint.ts';
 import { parseJsonText } from '@anneal/python/yaml/json-text.ts';
-import { exactNumber, isExact, numberOf } from '@anneal/python/values/number.ts';
+import { exactNumber, numberOf } from '@anneal/python/values/number.ts';
 import { kindOfValue, type YamlNode, shown, toExact } from '@anneal/python/yaml/node.ts';
 import { pythonEqual, pythonText } from '@anneal/python/values/compare.ts';
 import type { EvaluationWork } from '../evaluate/work.ts';
-import { entriesOf, toRecord } from '@anneal/python/values/record.ts';
+import { withTextKeys } from '@anneal/python/values/exact.ts';
 
 /** The type of a parameter. */
 export type ParameterType = PlanParameter['type'];
@@ -77,13 +77,6 @@ function toJsonValue(value: Json): Converted {
   } catch (error) {
     return { problem: why`Value must be valid JSON: ${(error as Error).message}` };
   }
-}
-
-/** Turns every key into text, as passing the value through JSON does. */
-function withTextKeys(value: Json): Json {
-  if (typeof value !== 'object' || value === null || isExact(value)) return value;
-  if (Array.isArray(value)) return value.map(withTextKeys);
-  return toRecord(entriesOf(value).map(([key, item]) => [key, withTextKeys(item)] as const));
 }
 
 /** A value to check, in its type. */

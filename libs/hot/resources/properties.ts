@@ -7,7 +7,7 @@ import { checkConstraints } from '../parameters/constraint.ts';
 import { type Reason, stated, why } from '../evaluate/reason.ts';
 import { evaluateParts, type Scope } from '../evaluate.ts';
 import { join, nearestName } from '../mistakes.ts';
-import { plain, plainParameter } from '@anneal/python/values/exact.ts';
+import { plain, withTextKeys } from '@anneal/python/values/exact.ts';
 import { wholeNumberArgument } from '../functions/function.ts';
 import { isExact, isFloat, numberOf } from '@anneal/python/values/number.ts';
 import { isPlainObject, kindOfValue, shown, toRecord } from '@anneal/python/yaml/node.ts';
@@ -65,8 +65,7 @@ export function resolveProperties(parameters: ResolveProperties): ResolvedProper
       given.set(name, unknown);
     }
   }
-  const carry = parameters.isTemplate ? asParameter : plain;
-  if (type.open_properties) return finish(Array.from(given), mistakes, carry);
+  if (type.open_properties) return finish(Array.from(given), mistakes);
   const context: Context = {
     base,
     mistakes,
@@ -91,7 +90,7 @@ export function resolveProperties(parameters: ResolveProperties): ResolvedProper
   const asWritten = read.map(([name, value]): [string, PartialValue] =>
     schema[name] === type.properties[name] ? [name, value] : [name, given.get(name) ?? value],
   );
-  return finish(asWritten, mistakes, carry);
+  return finish(asWritten, mistakes);
 }
 
 /** Until a resource exists, its reference is its name. So the name must fit the schema too. */
@@ -110,16 +109,8 @@ function checkReferenced({
     convert({ context, steps: [name], path: join(context.base, name) }, target, schema);
 }
 
-/** The value that a nested template gets as a parameter. JSON does not carry that 1.0 is not 1, and its text does. */
-const asParameter = (value: PartialValue): PartialValue =>
-  holdsUnknown(value) ? plain(value) : plainParameter(value as Json);
-
-function finish(
-  read: [string, PartialValue][],
-  mistakes: PropertyMistake[],
-  carry: (value: PartialValue) => PartialValue,
-): ResolvedProperties {
-  const entries = read.map(([name, value]): [string, PartialValue] => [name, carry(value)]);
+function finish(read: [string, PartialValue][], mistakes: PropertyMistake[]): ResolvedProperties {
+  const entries = read.map(([name, value]): [string, PartialValue] => [name, withTextKeys(value)]);
   const open = entries.filter(([, value]) => holdsUnknown(value)).map(([name]) => name);
   const known = entries.filter(([, value]) => !holdsUnknown(value)) as [string, Json][];
   return { properties: toRecord(known), mistakes, unknown: open, all: toRecord(read) };
@@ -260,9 +251,9 @@ function convert(
     case 'String':
       return convertString(value, bad);
     case 'Integer':
-      return convertInteger(value, bad);
+      return numberFor(place, convertInteger(value, bad));
     case 'Number':
-      return convertNumber(value, bad);
+      return numberFor(place, convertNumber(value, bad));
     case 'Boolean':
       if (typeof value === 'boolean') return value;
       if (typeof value === 'string' && /^(?:true|false)$/i.test(value)) return value.toLowerCase() === 'true';
@@ -286,6 +277,10 @@ function convert(
     }
   }
 }
+
+/** A provider computes with the number; a nested template may write it as text. */
+const numberFor = ({ context }: Place, value: Json | undefined): Json | undefined =>
+  context.isTemplate ? value : plain(value);
 
 type Bad = (message: string) => undefined;
 const text = (value: PartialValue): string => (holdsUnknown(value) ? '…' : shown(value as Json));

@@ -4,6 +4,7 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { join, nearestName } from '../mistakes.ts';
 import { type MappingEntry, isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { type PropertyMistake, resolveProperties } from './properties.ts';
+import { warnOfScripts } from './script-texts.ts';
 import type { ResourceContext, WrittenResource } from './resource-context.ts';
 import { updatePolicies } from '../types/update-policy.ts';
 
@@ -55,6 +56,11 @@ export function checkProperties(
     siblings: enabled,
     isTemplate: templateOf.has(written.name),
   });
+  if (!templateOf.has(written.name)) {
+    const at = (steps: PropertyMistake['steps']) =>
+      locate(written, { code: 'ScriptText', steps, section: 'properties' });
+    warnOfScripts(written, { resource, type, resolved }, { mistakes, locate: at });
+  }
   for (const { steps, ...mistake } of resolved.mistakes) {
     // A property that did not compile is already reported; do not also report it as missing.
     if (mistake.code === 'ConstraintBroken' && steps.length === 0 && broken.size > 0) continue;

@@ -1,4 +1,5 @@
 /** Digests of a plan's resources, to see that a resource has not changed without evaluating it. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { hash } from 'node:crypto';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import { referencesOf } from './references.ts';
@@ -13,7 +14,7 @@ export function withDigests(plan: Plan): Plan {
     name,
     { ...resource, digest: digestOf(resource, plan, texts) },
   ]);
-  return { ...plan, resources: Object.fromEntries(resources) };
+  return { ...plan, resources: toRecord(resources) };
 }
 
 /** `texts`: the values of parameters as JSON, which many resources read. */

@@ -1,4 +1,5 @@
 /** The templates among the files. Each is read once, however many resources use it. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
@@ -142,8 +143,8 @@ function asType(
   const type: ResourceType = {
     type: file,
     description: read.description,
-    properties: Object.fromEntries(properties),
-    attributes: Object.fromEntries(outputs.map((output) => [output, {}])),
+    properties: toRecord(properties),
+    attributes: toRecord(outputs.map((output) => [output, {}])),
   };
   return { file, read, schemas, type, mistakes };
 }

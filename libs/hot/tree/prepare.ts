@@ -2,7 +2,7 @@
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanParameter } from '@anneal/contracts/plan.ts';
 import { type Environment, type EnvironmentDocument, readEnvironments } from '../environment/environment.ts';
-import { plain } from '@anneal/python/values/exact.ts';
+import { withTextKeys } from '@anneal/python/values/exact.ts';
 import { Mistakes } from '../mistakes.ts';
 import { type MappingEntry, isPlainObject, toRecord } from '@anneal/python/yaml/node.ts';
 import { TemplateLibrary } from './library.ts';
@@ -73,7 +73,7 @@ function withGiven(environment: Environment, { parameters }: CompileParameters):
   const before = environment.merged['parameters'];
   const stored = toRecord([
     ...Object.entries((before ?? {}) as JsonObject),
-    ...Object.entries(plain(parameters ?? {})),
+    ...Object.entries(withTextKeys(parameters ?? {})),
   ]);
   return { ...environment, parameters: merged, merged: { ...environment.merged, parameters: stored } };
 }

@@ -118,6 +118,7 @@ const softwareDeployment: ResourceType = {
   actions: ['adopt', 'check', 'suspend', 'resume', 'signal'],
   supersedes: true,
   cancels: true,
+  withdraws: true,
   queue: { kind: 'anneal.host', property: 'server' },
   description: 'One config, with values for its inputs, on one host.',
   properties: {
@@ -143,6 +144,7 @@ const orderedConfig: ResourceType = {
   actions: ['adopt', 'check', 'suspend', 'resume', 'signal'],
   supersedes: true,
   cancels: true,
+  withdraws: true,
   queue: { kind: 'anneal.host', property: 'hosted_on' },
   description:
     'A config on a host that runs after the configs that it depends on. A change of the script runs it again.',
@@ -162,7 +164,7 @@ const orderedConfig: ResourceType = {
     marconi_server: {
       type: 'String',
       update_allowed: true,
-      description: 'Ignored; the queue server of this system is always used.',
+      description: 'Without effect: hosts always use the queues of this system.',
     },
     actions: actions(hostActions),
     options: { type: 'Map', update_allowed: true, description: 'Options of the tool.' },
@@ -253,9 +255,21 @@ const queueServer: ResourceType = {
   description:
     'The server of the host queues. The system already has one, so this creates nothing and only gives its address.',
   properties: {
-    image: { type: 'String', update_allowed: true, description: 'Accepted and not used.' },
-    flavor: { type: 'String', update_allowed: true, description: 'Accepted and not used.' },
-    key_name: { type: 'String', update_allowed: true, description: 'Accepted and not used.' },
+    image: {
+      type: 'String',
+      update_allowed: true,
+      description: 'Without effect: the system has a queue server already.',
+    },
+    flavor: {
+      type: 'String',
+      update_allowed: true,
+      description: 'Without effect: the system has a queue server already.',
+    },
+    key_name: {
+      type: 'String',
+      update_allowed: true,
+      description: 'Without effect: the system has a queue server already.',
+    },
     name: { type: 'String', update_allowed: true, description: 'Name of the server.' },
   },
   attributes: {

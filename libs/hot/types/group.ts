@@ -124,7 +124,7 @@ export const groupTypes: ResourceType[] = [
     properties: {
       AvailabilityZones: list({
         required: true,
-        description: 'Needed by CloudFormation; Anneal has one zone and ignores it.',
+        description: 'Without effect: CloudFormation needs it..',
       }),
       LaunchConfigurationName: string({
         required: true,
@@ -132,7 +132,7 @@ export const groupTypes: ResourceType[] = [
         description: 'The launch configuration of the servers: `{get_resource: NAME}`.',
       }),
       Size: integer({ required: true, update_allowed: true, description: 'The number of servers.' }),
-      LoadBalancerNames: list({ description: 'Anneal has no load balancers and ignores it.' }),
+      LoadBalancerNames: list({ description: 'Without effect: Anneal has no load balancers.' }),
       Tags: listOf(
         mapOf({
           Key: string({ required: true, description: 'The name of the entry.' }),
@@ -157,11 +157,11 @@ export const groupTypes: ResourceType[] = [
             update_allowed: true,
             description: 'Credentials for another cloud; refused.',
           }),
-          ca_cert: string({ update_allowed: true, description: 'The certificate of another cloud; without effect.' }),
+          ca_cert: string({ update_allowed: true, description: 'Without effect: no stack is made in another cloud.' }),
           insecure: boolean({
             default: false,
             update_allowed: true,
-            description: 'Whether the certificate of another cloud is not verified; without effect.',
+            description: 'Without effect: no stack is made in another cloud.',
           }),
         },
         {

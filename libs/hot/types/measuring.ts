@@ -46,7 +46,7 @@ const cloudWatch = (type: string, description: string): ResourceType => ({
     OKActions: list({ ...updated, description: 'Targets in the state ok.' }),
     InsufficientDataActions: list({ ...updated, description: 'Targets in the state insufficient data.' }),
     Dimensions: list({ description: 'Labels that the measurements have: `{Name: …, Value: …}`.' }),
-    Units: string({ ...updated, description: 'Unit of the measurements; without effect.' }),
+    Units: string({ ...updated, description: 'Without effect: the unit of the measurements.' }),
   },
   attributes: {},
 });

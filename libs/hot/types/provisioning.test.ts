@@ -77,3 +77,51 @@ resources:
       expect(mistakes(wrong), wrong).toHaveLength(1);
   });
 });
+
+it('an address that no interface can have is refused in a port of a node, and a usual one is not', () => {
+  const port = (address: string): unknown =>
+    mistakesOf(
+      `heat_template_version: wallaby\nresources:\n  p: {type: OS::Ironic::Port, properties: {node: n, address: "${address}"}}`,
+      { types: announced, parameters: {} },
+    ).map(({ message }) => message);
+  expect(port('52-54-00-AA-00-02')).toEqual([]);
+  expect(port('21:00:f4:e9:d4:5b:11:22')).toEqual([expect.stringContaining('8 octets')]);
+  expect(port('00:00:00:00:00:00')).toEqual([expect.stringContaining('is not a valid address')]);
+});
+
+describe('the name of a server', () => {
+  const named = (type: string, name: string): unknown =>
+    mistakesOf(
+      `heat_template_version: wallaby
+parameters: {p: {type: string, default: a b}, hidden: {type: string, default: a b, hidden: true}}
+resources:
+  s: {type: ${type}, properties: {${type === 'OS::Nova::Server' ? 'flavor: baremetal, ' : ''}name: ${name}}}
+`,
+      { types: announced, parameters: {} },
+    ).map(({ path, message, found }) => ({ path, message, found }));
+
+  it('is refused in a deployed server when it is no host name, with its path, its value and the rule', () => {
+    const refused = {
+      path: 'resources.s.properties.name',
+      message: expect.stringMatching(/"a b" is not a valid name: a host name consists of parts of 1 to 63 letters/),
+      found: 'a b',
+    };
+    expect(named('OS::Heat::DeployedServer', 'a b')).toEqual([refused]);
+    expect(named('OS::Heat::DeployedServer', '{get_param: p}')).toEqual([refused]);
+    expect(JSON.stringify(named('OS::Heat::DeployedServer', '{get_param: hidden}'))).toMatch(/a host name consists/);
+    expect(JSON.stringify(named('OS::Heat::DeployedServer', '{get_param: hidden}'))).not.toContain('a b');
+    expect(named('OS::Heat::DeployedServer', 'a'.repeat(64))).toHaveLength(1);
+  });
+
+  it.each(['web1.example.org', 'Web1', 'web_1', "''"])('may be %s in a deployed server', (name) => {
+    expect(named('OS::Heat::DeployedServer', name)).toEqual([]);
+  });
+
+  it('is free in a Nova server, up to 255 characters', () => {
+    expect(named('OS::Nova::Server', 'Front End (漢字)')).toEqual([]);
+    expect(named('OS::Nova::Server', 'a'.repeat(255))).toEqual([]);
+    expect(named('OS::Nova::Server', 'a'.repeat(256))).toMatchObject([
+      { path: 'resources.s.properties.name', message: expect.stringContaining('at most 255 characters') },
+    ]);
+  });
+});

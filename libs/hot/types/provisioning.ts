@@ -23,7 +23,7 @@ const configTransport: PropertySchema = {
   constraints: [{ allowed_values: [...collectTransports] }],
 };
 const swiftData: PropertySchema = {
-  ...updatable('Map', 'Location of the metadata of the host in an object store.'),
+  ...updatable('Map', 'Without effect: Anneal itself serves the metadata of a host.'),
   default: {},
   schema: {
     container: { ...updatable('String', 'Container in the object store.'), constraints: [{ length: { min: 1 } }] },
@@ -88,13 +88,16 @@ const networks: PropertySchema = {
         port: updatable('String', 'Name or id of a port.'),
         subnet: updatable('String', 'Name or id of a subnet.'),
         fixed_ip: { ...updatable('String', 'Requested address.'), constraints: [{ custom_constraint: 'ip_addr' }] },
-        floating_ip: updatable('String', 'Id of a floating address.'),
+        floating_ip: updatable('String', 'Without effect: there is no network service.'),
         allocate_network: {
           ...updatable('String', 'Attach no network, or any available one.'),
           constraints: [{ allowed_values: ['none', 'auto'] }],
         },
-        tag: updatable('String', 'Tag of the device, for programs on the machine.'),
-        port_extra_properties: { ...updatable('Map', 'Additional properties of the port.'), schema: portProperties },
+        tag: updatable('String', 'Without effect: no program on the machine gets it.'),
+        port_extra_properties: {
+          ...updatable('Map', 'Without effect: there is no network service.'),
+          schema: portProperties,
+        },
       },
     },
   },
@@ -102,7 +105,7 @@ const networks: PropertySchema = {
 
 const blockDevices = (extra: Record<string, PropertySchema>): PropertySchema => ({
   type: 'List',
-  description: 'Disks to attach.',
+  description: 'Without effect: a machine has the disks that are in it.',
   schema: {
     '*': {
       type: 'Map',
@@ -119,17 +122,24 @@ const blockDevices = (extra: Record<string, PropertySchema>): PropertySchema => 
 
 const server: ResourceType = {
   type: 'OS::Nova::Server',
+  withdraws: true,
   actions: ['adopt', 'check', 'suspend', 'resume'],
   description:
     'A bare-metal machine that is claimed for the stack and deployed. The flavor is the resource class of the node.',
   properties: {
-    name: updatable('String', 'Host name; by default the physical name.'),
+    name: {
+      ...updatable(
+        'String',
+        'Name of the server, at most 255 characters; by default the physical name. The host gets a DNS label of it, by the rule of Nova.',
+      ),
+      constraints: [{ custom_constraint: 'anneal.server_name' }],
+    },
     image: {
       ...updatable('String', 'Image of the machine.'),
       constraints: [{ custom_constraint: 'glance.image' }],
     },
     image_update_policy: {
-      ...updatable('String', 'Effect of a change of image.'),
+      ...updatable('String', 'Without effect: a change of image always replaces the server.'),
       default: 'REBUILD',
       constraints: [{ allowed_values: ['REBUILD', 'REPLACE', 'REBUILD_PRESERVE_EPHEMERAL'] }],
     },
@@ -139,11 +149,19 @@ const server: ResourceType = {
       constraints: [{ custom_constraint: 'nova.flavor' }],
     },
     flavor_update_policy: {
-      ...updatable('String', 'Effect of a change of flavor.'),
+      ...updatable(
+        'String',
+        'Without effect: a change of flavor replaces the server when its node does not fit the new one.',
+      ),
       default: 'RESIZE',
       constraints: [{ allowed_values: ['RESIZE', 'REPLACE'] }],
     },
-    key_name: { ...text('Name of a key pair.'), constraints: [{ custom_constraint: 'nova.keypair' }] },
+    key_name: {
+      ...text(
+        'Without effect: there are no key pairs. `metadata` has the keys of the machine: `{public_keys: {NAME: KEY}}`.',
+      ),
+      constraints: [{ custom_constraint: 'nova.keypair' }],
+    },
     networks,
     availability_zone: {
       ...text('Zone of the node: its property `availability_zone`; `nova` has the nodes without this property.'),
@@ -161,23 +179,29 @@ const server: ResourceType = {
     user_data_format: {
       type: 'String',
       default: 'HEAT_CFNTOOLS',
-      description: 'Format of user_data.',
+      description: 'Without effect: the machine gets `user_data` unchanged.',
       constraints: [{ allowed_values: ['HEAT_CFNTOOLS', 'RAW', 'SOFTWARE_CONFIG'] }],
     },
     user_data_update_policy: {
-      ...updatable('String', 'Effect of a change of user_data; on bare metal it never replaces the server.'),
+      ...updatable(
+        'String',
+        'Effect of a change of `user_data`: `REPLACE` and `REBUILD` replace the server. With `IGNORE` the machine runs on, and reads the new data when it asks.',
+      ),
       default: 'IGNORE',
       constraints: [{ allowed_values: ['REPLACE', 'IGNORE', 'REBUILD'] }],
     },
     software_config_transport: configTransport,
     deployment_swift_data: swiftData,
-    config_drive: { type: 'Boolean', description: 'Pass user_data on a drive.' },
-    admin_user: text('Not used.'),
-    admin_pass: updatable('String', 'The password of the administrator.'),
+    config_drive: {
+      type: 'Boolean',
+      description: 'Without effect: a machine with an image always has a config drive.',
+    },
+    admin_user: text('Without effect: the image has its users, and `user_data` creates others.'),
+    admin_pass: updatable('String', 'Without effect: `user_data` sets passwords.'),
     security_groups: {
       type: 'List',
       default: [],
-      description: 'Names or ids of security groups.',
+      description: 'Without effect: there is no network service.',
       schema: { '*': { type: 'String' } },
     },
     block_device_mapping: blockDevices({
@@ -202,11 +226,14 @@ const server: ResourceType = {
     }),
     tags: { ...updatable('List', 'Tags of the server.'), schema: { '*': { type: 'String' } } },
     reservation_id: {
-      ...text('Id of a reservation; there are none.'),
+      ...text('Without effect: there are no reservations, and only the empty text is accepted.'),
       constraints: [{ allowed_values: [''], description: 'Reservations are not supported: leave reservation_id out.' }],
     },
-    diskConfig: { ...text('Partitioning of the disk.'), constraints: [{ allowed_values: ['AUTO', 'MANUAL'] }] },
-    personality: { type: 'Map', default: {}, description: 'Files to write to the machine.' },
+    diskConfig: {
+      ...text('Without effect: the image has its partitions.'),
+      constraints: [{ allowed_values: ['AUTO', 'MANUAL'] }],
+    },
+    personality: { type: 'Map', default: {}, description: 'Without effect: `user_data` or a config writes files.' },
   },
   attributes: {
     name: { type: 'String', description: 'The host name.' },
@@ -234,10 +261,16 @@ const deployedServer: ResourceType = {
   actions: ['adopt', 'check'],
   description: 'A machine that is already running: it gets a queue and credentials and is not changed otherwise.',
   properties: {
-    name: updatable('String', 'Host name; by default the physical name.'),
+    name: {
+      ...updatable(
+        'String',
+        'Name of the host as its machine has it, at most 253 characters; by default the physical name.',
+      ),
+      constraints: [{ custom_constraint: 'anneal.host_name' }],
+    },
     software_config_transport: configTransport,
     deployment_swift_data: swiftData,
-    metadata: updatable('Map', 'Accepted and not used.'),
+    metadata: updatable('Map', 'Without effect: the machine is deployed already.'),
   },
   attributes: {
     name: { type: 'String', description: 'The host name.' },
@@ -261,15 +294,18 @@ const ironicPort: ResourceType = {
     address: {
       ...updatable('String', 'The hardware address of the interface.'),
       required: true,
-      constraints: [{ custom_constraint: 'mac_addr' }],
+      constraints: [{ custom_constraint: 'anneal.interface_mac' }],
     },
     physical_network: updatable('String', 'The network that it is connected to, by the name that templates use.'),
-    local_link_connection: updatable('Map', 'The port of the switch. Anneal keeps it and does not use it.'),
-    pxe_enabled: { ...updatable('Boolean', 'Whether the machine may boot from it. Information.'), default: true },
-    is_smartnic: { ...updatable('Boolean', 'Whether it is a smart NIC. Information.'), default: false },
-    extra: updatable('Map', 'Notes.'),
+    local_link_connection: updatable('Map', 'The port of the switch. Anneal keeps and shows it.'),
+    pxe_enabled: {
+      ...updatable('Boolean', 'Whether the machine may boot from it. Anneal keeps and shows it.'),
+      default: true,
+    },
+    is_smartnic: { ...updatable('Boolean', 'Whether it is a smart NIC. Anneal keeps and shows it.'), default: false },
+    extra: updatable('Map', 'Notes. Anneal keeps and shows them.'),
     portgroup: {
-      ...text('There are no port groups.'),
+      ...text('Without effect: there are no port groups, and only the empty text is accepted.'),
       constraints: [{ allowed_values: [''], description: 'Port groups are not supported: leave portgroup out.' }],
     },
   },

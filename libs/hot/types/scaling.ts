@@ -1,6 +1,6 @@
 /** Groups that scale, and the policies of Anneal. The policies of Heat and AWS stay exactly theirs. */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
-import { boolean, checked, integer, listOf, map, mapOf, number, oneOf, string } from './schema.ts';
+import { boolean, checked, integer, listOf, map, mapOf, number, oneOf, secondsFrom, string } from './schema.ts';
 
 /** The properties of a group that scales, as in Heat. */
 export const scalingProperties = {
@@ -43,7 +43,7 @@ export const scalingProperties = {
       }),
       pause_time: number({
         default: 0,
-        constraints: [{ range: { min: 0 } }],
+        constraints: secondsFrom(0),
         description: 'Seconds between two batches.',
       }),
     },
@@ -70,7 +70,7 @@ const atLeast = (min: number) => [{ range: { min } }];
 const victims = (description: string): PropertySchema =>
   string({ update_allowed: true, constraints: oneOf('oldest', 'newest', 'unhealthy'), description });
 const seconds = (description: string): PropertySchema =>
-  number({ default: 0, update_allowed: true, constraints: atLeast(0), description });
+  number({ default: 0, update_allowed: true, constraints: secondsFrom(0), description });
 
 const group: ResourceType = {
   type: 'Anneal::Scaling::Group',
@@ -82,8 +82,8 @@ const group: ResourceType = {
     ),
     deciding: mapOf(
       {
-        heartbeat_timeout: number({ required: true, constraints: atLeast(1), description: 'Seconds.' }),
-        global_timeout: number({ constraints: atLeast(1), description: 'Seconds that heartbeats cannot exceed.' }),
+        heartbeat_timeout: number({ required: true, constraints: secondsFrom(1), description: 'Seconds.' }),
+        global_timeout: number({ constraints: secondsFrom(1), description: 'Seconds that heartbeats cannot exceed.' }),
         default_result: string({
           default: 'continue',
           constraints: oneOf('continue', 'abandon'),
@@ -99,7 +99,7 @@ const group: ResourceType = {
     ),
     replace_lost: mapOf(
       {
-        after: number({ required: true, constraints: atLeast(0), description: 'Seconds of silence of the host.' }),
+        after: number({ required: true, constraints: secondsFrom(0), description: 'Seconds of silence of the host.' }),
         min_in_service: integer({
           default: 0,
           constraints: atLeast(0),
@@ -203,7 +203,8 @@ const schedule: ResourceType = {
       required: true,
       update_allowed: true,
       constraints: checked('cron_expression'),
-      description: 'Minute, hour, day, month and weekday. A local time that the change of a clock skips does not come.',
+      description:
+        'Minute, hour, day, month and weekday. A time that the clock skips comes at the next instant, and one that it repeats comes once; with * or a step in the hour, the schedule goes on each hour that passes.',
     }),
     time_zone: string({
       default: 'UTC',

@@ -1,5 +1,6 @@
 /** Types that hold values or help tests. The scheduling service serves them itself. */
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
+import { secondsFrom } from './schema.ts';
 import { waitConditionTypes } from './wait-condition.ts';
 
 const seconds = (description: string): PropertySchema => ({
@@ -124,10 +125,20 @@ const testResource: ResourceType = {
         delete: seconds('Seconds of a delete.'),
       },
     },
-    attr_wait_secs: { ...seconds('Seconds that reading an attribute takes.'), default: 0 },
-    constraint_prop_secs: { ...seconds('Seconds that validation takes.'), default: 0 },
-    client_name: { type: 'String', update_allowed: true, default: '', description: 'Client to poll.' },
-    entity_name: { type: 'String', update_allowed: true, default: '', description: 'Entity to poll.' },
+    attr_wait_secs: { ...seconds('Without effect: reading an attribute takes no time.'), default: 0 },
+    constraint_prop_secs: { ...seconds('Without effect: validation does not wait.'), default: 0 },
+    client_name: {
+      type: 'String',
+      update_allowed: true,
+      default: '',
+      description: 'Without effect: there is no client to poll.',
+    },
+    entity_name: {
+      type: 'String',
+      update_allowed: true,
+      default: '',
+      description: 'Without effect: there is no client to poll.',
+    },
   },
   attributes: { output: { type: 'String', description: 'The stored value.' } },
 };
@@ -140,12 +151,12 @@ const delay: ResourceType = {
     min_wait: {
       ...seconds('Minimum wait, in seconds.'),
       default: 0,
-      constraints: [{ range: { min: 0 } }],
+      constraints: secondsFrom(0),
     },
     max_jitter: {
       ...seconds('Maximum random addition to the wait.'),
       default: 0,
-      constraints: [{ range: { min: 0 } }],
+      constraints: secondsFrom(0),
     },
     jitter_multiplier: {
       ...seconds('Factor for the random addition.'),

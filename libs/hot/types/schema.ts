@@ -1,5 +1,6 @@
 /** Short forms for the schemas of resource types, so that a type with many properties is easy to read. */
 import type { Json } from '@anneal/contracts/json.ts';
+import { mostSeconds } from '@anneal/contracts/readers/duration.ts';
 import type { Constraint, PropertySchema, PropertyType } from '@anneal/contracts/resource-type.ts';
 
 type Options = Omit<PropertySchema, 'type' | 'schema'>;
@@ -34,6 +35,9 @@ export const listOf = (item: PropertySchema, options: Options = {}): PropertySch
   ...options,
   schema: { '*': item },
 });
+
+/** A constraint of seconds to a length that a date can be after now. */
+export const secondsFrom = (min: number): Constraint[] => [{ range: { min, max: mostSeconds } }];
 
 /** A constraint to these values. */
 export const oneOf = (...values: Json[]): Constraint[] => [{ allowed_values: values }];

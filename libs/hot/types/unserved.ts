@@ -17,6 +17,7 @@
  * a String. `@open` has `properties` and `attributes` when templates may use unlisted ones; `@actions` is `actions` of the
  * contract.
  */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import {
   propertyTypes,
@@ -27,8 +28,7 @@ import {
 } from '@anneal/contracts/resource-type.ts';
 import file from './unserved-types.json' with { type: 'json' };
 
-const valueOf = (text: string): Json =>
-  /^(?:-?\d+|true|false|null|["[{].*)$/.test(text) ? (JSON.parse(text) as Json) : text;
+const valueOf = (text: string): Json => (/^(?:-?\d+|true|false|null|["[{].*)$/.test(text) ? parseExact(text) : text);
 
 function bounds(text: string): { min?: number; max?: number } {
   const [min = '', max = ''] = text.split('..');

@@ -1,12 +1,12 @@
 /** Schemas of `update_policy`, by type. All other types have none. */
 import type { PropertySchema } from '@anneal/contracts/resource-type.ts';
-import { integer, mapOf, number, string } from './schema.ts';
+import { integer, mapOf, number, secondsFrom, string } from './schema.ts';
 
 type Policy = Readonly<Record<string, PropertySchema>>;
 
 const batch = {
   max_batch_size: integer({ default: 1, constraints: [{ range: { min: 1 } }] }),
-  pause_time: number({ default: 0, constraints: [{ range: { min: 0 } }] }),
+  pause_time: number({ default: 0, constraints: secondsFrom(0) }),
 };
 const inService = { min_in_service: integer({ default: 0, constraints: [{ range: { min: 0 } }] }) };
 const ofDeployments: Policy = { rolling_update: mapOf(batch), batch_create: mapOf(batch) };

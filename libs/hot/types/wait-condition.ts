@@ -24,6 +24,7 @@ const data = { type: 'String', description: 'Data of the signals by id, as JSON 
 export const waitConditionTypes: ResourceType[] = [
   {
     type: 'OS::Heat::WaitCondition',
+    withdraws: true,
     description: 'Waits until its handle has received enough signals. A FAILURE signal or a timeout fails it.',
     properties: { handle, timeout, count },
     attributes: { data },
@@ -59,6 +60,7 @@ export const waitConditionTypes: ResourceType[] = [
   },
   {
     type: 'AWS::CloudFormation::WaitCondition',
+    withdraws: true,
     description: 'Waits until its handle has received enough signals.',
     properties: {
       Handle: handle,

@@ -1,4 +1,5 @@
 /** The actions that a task can name. A check names each input that an action does not have, or that has a wrong value. */
+import { numberOf } from '@anneal/contracts/exact-number.ts';
 import { hasSealedForm, isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { nearestName } from '../mistakes.ts';
 import { workflowActions, type ActionDefinition, type ActionInput, type ActionInputKind } from './action-catalogue.ts';
@@ -79,7 +80,7 @@ const isText = (value: Json): boolean => typeof value === 'string' && value !== 
 const accepts: Readonly<Record<ActionInputKind, (value: Json) => boolean>> = {
   text: isText,
   texts: (value) => isText(value) || (Array.isArray(value) && value.length > 0 && value.every(isText)),
-  integer: (value) => typeof value === 'number' && Number.isInteger(value) && value > 0,
+  integer: (value) => Number.isInteger(numberOf(value)) && Number(value) > 0,
   flag: (value) => typeof value === 'boolean',
   map: (value) => isObject(value),
   any: () => true,

@@ -1,8 +1,9 @@
 /** Reads ad hoc actions, and finds the action that a task calls through them. */
+import { withTextKeys } from '@anneal/python/values/exact.ts';
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { AdHocAction } from '@anneal/contracts/workflow.ts';
-import { toJson } from '@anneal/python/yaml/node.ts';
+import { toExact } from '@anneal/python/yaml/node.ts';
 import { listed, Mistakes, nearestName } from '../mistakes.ts';
 import { parse } from '../syntax/parse.ts';
 import { actionInputMistakes, insteadOf, workflowAction } from './action.ts';
@@ -25,7 +26,7 @@ export function parseActions(text: string, known: KnownActions): ParsedActions {
   const mistakes = new Mistakes();
   const node = parse({ text, file: undefined, subject: 'actions:', mistakes });
   const reader = new WorkflowReader(mistakes, node);
-  const document = node ? toJson(node) : null;
+  const document = node ? withTextKeys(toExact(node)) : null;
   if (node && !isObject(document)) reader.wrong([], 'must be a map: version, then one entry for each action');
   if (mistakes.any || !isObject(document)) return { ok: false, mistakes: mistakes.all() };
   requireVersion(reader, document);

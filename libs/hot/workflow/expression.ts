@@ -2,10 +2,11 @@
  * Expressions in the texts of a workflow: `<% yaql %>`. A text that is one expression keeps the type of its value; in any
  * other text, the value becomes text. Each value has its own budget of work, so that no workflow keeps the event loop.
  */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { why } from '../evaluate/reason.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
-import { isExact } from '@anneal/python/values/number.ts';
-import { toRecord } from '@anneal/python/values/record.ts';
+import { withTextKeys } from '@anneal/python/values/exact.ts';
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { EvaluationWork } from '../evaluate/work.ts';
 import { type EvaluationLimits, limitSettings } from '../limits.ts';
 import { evaluateYaql, parseYaql, YaqlFault, type Tree } from '../yaql/yaql.ts';
@@ -106,7 +107,7 @@ function evaluateWithin(value: Json, scope: WorkflowScope, limits: EvaluationLim
       work,
       functions: functionsOf(scope),
     });
-    return plainNumbers(result);
+    return withTextKeys(result);
   };
   try {
     return { ok: true, value: within(value, evaluate) };
@@ -154,16 +155,8 @@ const functionsOf = ({ env, execution, globals, task }: WorkflowScope) => ({
 
 function parsed(text: Json | undefined): Json {
   try {
-    return JSON.parse(typeof text === 'string' ? text : '') as Json;
+    return parseExact(typeof text === 'string' ? text : '');
   } catch {
     throw new YaqlFault(why`json_parse got a text that is not JSON`);
   }
-}
-
-/** Numbers with a text of their own become plain, because documents hold plain JSON. */
-function plainNumbers(value: Json): Json {
-  if (isExact(value)) return Number(value);
-  if (Array.isArray(value)) return value.map(plainNumbers);
-  if (!isObject(value)) return value;
-  return toRecord(Object.entries(value).map(([key, item]) => [key, plainNumbers(item)] as const));
 }

@@ -2,6 +2,8 @@
  * Reads workflows from a text of the Mistral v2 language, and checks them. Every mistake is named with its path, its line
  * and the rule; a text with one mistake gives no workflow.
  */
+import { looseUuid } from '@anneal/contracts/readers/uuid.ts';
+import { withTextKeys } from '@anneal/python/values/exact.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import {
   engineCommands,
@@ -11,7 +13,7 @@ import {
   type WorkflowTask,
 } from '@anneal/contracts/workflow.ts';
 import type { Mistake } from '@anneal/contracts/errors.ts';
-import { toJson } from '@anneal/python/yaml/node.ts';
+import { toExact } from '@anneal/python/yaml/node.ts';
 import { listed, Mistakes, nearestName } from '../mistakes.ts';
 import { parse } from '../syntax/parse.ts';
 import { checkBase, readAdHocAction, type KnownActions } from './ad-hoc.ts';
@@ -40,7 +42,6 @@ const workflowKeys = [
   'task-defaults',
   'tasks',
 ];
-const uuid = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 /** A workflow with more tasks is refused. */
 export const mostTasks = 500;
 
@@ -52,7 +53,7 @@ export function parseWorkflows(text: string, known: KnownActions = new Map()): P
   const mistakes = new Mistakes();
   const node = parse({ text, file: undefined, subject: 'workflows:', mistakes });
   const reader = new WorkflowReader(mistakes, node);
-  const document = node ? toJson(node) : null;
+  const document = node ? withTextKeys(toExact(node)) : null;
   if (node && !isObject(document)) reader.wrong([], 'must be a map: version, then one entry for each workflow');
   if (mistakes.any || !isObject(document)) return { ok: false, mistakes: mistakes.all() };
   requireVersion(reader, document);
@@ -116,7 +117,7 @@ function readWorkflow(
   if (!isObject(given)) return reader.wrong([], `${name} must be a map with the key tasks`, { found: given });
   if (name.length > 255 || name.trim() === '')
     reader.wrong([], 'a workflow name has 1 to 255 characters', { found: name });
-  if (uuid.test(name)) reader.wrong([], 'a workflow name must not look like an id', { found: name });
+  if (looseUuid.test(name)) reader.wrong([], 'a workflow name must not look like an id', { found: name });
   reader.keys(given, [], workflowKeys);
   const type = given['type'] ?? 'direct';
   if (type !== 'direct' && type !== 'reverse') reader.wrong(['type'], 'must be direct or reverse', { found: type });

@@ -1,4 +1,8 @@
 /** Reads one task of a workflow, with the defaults of all tasks. */
+import { numberOf } from '@anneal/contracts/exact-number.ts';
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
+import { parseExact } from '@anneal/contracts/read-json.ts';
+import { mostSeconds } from '@anneal/contracts/readers/duration.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { WorkflowTask } from '@anneal/contracts/workflow.ts';
 import { nearestName } from '../mistakes.ts';
@@ -165,7 +169,7 @@ function inlineParameters(text: string): { name: string; inline: JsonObject } {
   if (text.trimStart().startsWith('<%')) return { name: text, inline: {} };
   const [, name = '', rest = ''] = /^\s*(\S+)\s*(.*)$/s.exec(text) ?? [];
   const pairs = rest.matchAll(/([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|(<%.*?%>)|(\S+))/gs);
-  const inline = Object.fromEntries(
+  const inline = toRecord(
     [...pairs].map(([, key = '', double, single, expression, bare]) => [
       key,
       double ?? single ?? expression ?? scalarOf(bare ?? ''),
@@ -176,7 +180,7 @@ function inlineParameters(text: string): { name: string; inline: JsonObject } {
 
 function scalarOf(text: string): Json {
   try {
-    return JSON.parse(text) as Json;
+    return parseExact(text);
   } catch {
     return text;
   }
@@ -186,8 +190,9 @@ function readJoin(reader: WorkflowReader, value: Json | undefined, path: FieldPa
   if (value === undefined || value === null) return null;
   if (value === 'all') return 'all';
   // Heat's resource type writes a number as text.
-  const number = value === 'one' ? 1 : typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  if (typeof number === 'number' && Number.isInteger(number) && number >= 1) return number;
+  const number =
+    value === 'one' ? 1 : typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : numberOf(value);
+  if (number !== undefined && Number.isInteger(number) && number >= 1) return number;
   reader.wrong(path, 'must be all, one, or an integer of at least 1', { found: value });
   return null;
 }
@@ -216,13 +221,11 @@ function readSeconds(reader: WorkflowReader, value: Json | undefined, path: Fiel
     reader.expressions(value, path);
     return value;
   }
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= mostSeconds) return value;
+  const seconds = numberOf(value);
+  if (seconds !== undefined && Number.isInteger(seconds) && seconds >= 0 && seconds <= mostSeconds) return seconds;
   reader.wrong(path, `must be an integer from 0 to ${mostSeconds}, or an expression`, { found: value });
   return null;
 }
-
-/** A hundred years. */
-const mostSeconds = 3_162_240_000;
 
 function readCondition(reader: WorkflowReader, value: Json | undefined, path: FieldPath): Json {
   if (value === undefined || value === null) return null;

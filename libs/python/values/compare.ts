@@ -1,5 +1,6 @@
 /** Writes and compares values as Python does, because templates depend on it. */
 import type { Json } from '@anneal/contracts/json.ts';
+import { holdsValues } from '@anneal/contracts/exact-number.ts';
 import { isExact, floatText } from './number.ts';
 import { exactEntries, type ExactKey, keysOf, keyText } from './record.ts';
 
@@ -73,7 +74,7 @@ export function jsonText(value: Json, { sorted = true }: { sorted?: boolean } = 
 
 /** Python cannot sort keys of several kinds, so it cannot write such a map as text. */
 export function isSortable(value: Json): boolean {
-  if (typeof value !== 'object' || value === null || isExact(value)) return true;
+  if (!holdsValues(value)) return true;
   if (Array.isArray(value)) return value.every(isSortable);
   const keys = keysOf(value);
   const kinds = new Set(keys.map(orderOf));

@@ -1,6 +1,8 @@
 /** Converts values that JSON cannot hold (numbers with their text, maps with their keys) into a plan and out of it. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression } from '@anneal/contracts/plan.ts';
+import { holdsValues } from '@anneal/contracts/exact-number.ts';
 import { isExact } from './number.ts';
 import { entriesOf, exactEntries, type ExactKey, exactKeys, exactRecord } from './record.ts';
 
@@ -32,6 +34,18 @@ export function mapExpression(entries: readonly { key: ExactKey; value: Expressi
 export const mapOfPairs = <T>(pairs: readonly (readonly T[])[]): Record<string, T> =>
   exactRecord(pairs.map(([key, value]) => [key as ExactKey, value as T] as const));
 
+/** Turns keys that are not text into text. Numbers keep their form. Returns the same object when nothing changes. */
+export function withTextKeys<T>(value: T): T {
+  if (!holdsValues(value)) return value;
+  if (Array.isArray(value)) {
+    const items: unknown[] = value.map((item: unknown) => withTextKeys(item));
+    return items.every((item, index) => item === value[index]) ? value : (items as T);
+  }
+  const entries = Object.entries(value).map(([key, item]: [string, unknown]) => [key, withTextKeys(item)] as const);
+  const isSame = exactKeys(value) === undefined && entries.every(([key, item]) => item === (value as never)[key]);
+  return isSame ? value : (toRecord(entries) as T);
+}
+
 /** Converts a value to plain JSON. Returns the same object when nothing changes. */
 export function plain<T>(value: T): T {
   if (isExact(value)) return Number(value) as T;
@@ -43,17 +57,5 @@ export function plain<T>(value: T): T {
   const own = value as Record<string, unknown>;
   const entries = entriesOf(own).map(([key, item]) => [key, plain(item)] as const);
   const isPlain = exactKeys(own) === undefined && entries.every(([key, item]) => item === own[key]);
-  return isPlain ? value : (Object.fromEntries(entries) as T);
-}
-
-/**
- * Converts the value of a parameter whose type is not known here to plain JSON. A number has its text, and a map that holds
- * one is JSON text, because every type that accepts the value reads it from this text. A list has no text that all types
- * accept, so its numbers become plain.
- */
-export function plainParameter(value: Json): Json {
-  if (isExact(value)) return value.text;
-  const changed = plain(value);
-  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return changed !== value && isMap ? JSON.stringify(value) : changed;
+  return isPlain ? value : (toRecord(entries) as T);
 }

@@ -1,8 +1,8 @@
 /**
- * Maps as Python has them. A JavaScript object moves keys that look like integers to the front, and has only text keys.
- * A template's `{10: a, 9: b}` keeps its order and has numbers as keys. When they differ, the object carries its exact
- * keys under a symbol, which JSON ignores.
+ * Maps as Python has them. A template's `{10: a, 9: b}` keeps its order and has numbers as keys. When a key is other than
+ * text, the object carries its exact keys under a symbol, which JSON ignores.
  */
+import { withOrder, toRecord } from '@anneal/contracts/ordered-map.ts';
 import { type Exact, floatText, isExact } from './number.ts';
 
 /** A key of a Python map. An object has it as text; the record remembers the original. */
@@ -20,39 +20,19 @@ export function keyText(key: ExactKey): string {
   return typeof key === 'number' && !Number.isInteger(key) ? floatText(key) : String(key);
 }
 
-const looksInteger = (name: string): boolean => {
-  const code = name.charCodeAt(0);
-  return code >= 0x30 && code <= 0x39;
-};
-
-/**
- * Keeps the given order. A repeated key keeps its position and takes the last value. `__proto__` is an ordinary key.
- */
-export function toRecord<T>(entries: Iterable<readonly [string, T]>): Record<string, T> {
-  const pairs = [...entries];
-  return pairs.some(([name]) => looksInteger(name)) ? keyedRecord(pairs) : Object.fromEntries(pairs);
-}
-
-/** Builds as {@link toRecord} does, with keys that may be other than text. */
+/** Builds as `toRecord` does, with keys that may be other than text. */
 export function exactRecord<T>(entries: Iterable<readonly [ExactKey, T]>): Record<string, T> {
   const pairs = [...entries];
-  return pairs.every(([key]) => typeof key === 'string' && !looksInteger(key))
-    ? Object.fromEntries(pairs)
-    : keyedRecord(pairs);
-}
-
-/** For keys that an object would move or turn to text. */
-function keyedRecord<T>(entries: readonly (readonly [ExactKey, T])[]): Record<string, T> {
+  if (pairs.every(([key]) => typeof key === 'string')) return toRecord(pairs as (readonly [string, T])[]);
   const found = new Map<string, { key: ExactKey; value: T }>();
-  for (const [key, value] of entries) {
+  for (const [key, value] of pairs) {
     const name = keyText(key);
     found.set(name, { key: found.get(name)?.key ?? key, value });
   }
   const record = Object.fromEntries(Array.from(found, ([name, { value }]) => [name, value]));
   const exact = Array.from(found.values(), ({ key }) => key);
-  const natural = Object.keys(record);
-  if (exact.some((key, index) => key !== natural[index])) Object.defineProperty(record, keys, { value: exact });
-  return record;
+  Object.defineProperty(record, keys, { value: exact });
+  return withOrder(record, new Set(found.keys()));
 }
 
 /** Undefined when the object's own keys are exact. */

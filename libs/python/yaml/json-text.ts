@@ -24,22 +24,6 @@ export function readJsonText(text: string, options: JsonTextOptions = {}): YamlN
 /** The value, including what JSON cannot hold. @throws SyntaxError */
 export const parseJsonText = (text: string): Json => toExact(readJsonText(text));
 
-/** A number that `JSON.parse` could change: a whole float, one with an exponent, or one of many digits. */
-const inexact = /\d\.0*(?![\d])|\d[eE]|\d{16}/;
-
-/** Whether a text may hold numbers that `JSON.parse` would change. A text such as "10.0" counts, too. */
-export const mayHoldExact = (text: string): boolean => inexact.test(text);
-
-/** Reads text that Anneal has written. Numbers stay exact, as in {@link parseJsonText}, which is slower. */
-export const readStoredJson = (text: string): Json =>
-  mayHoldExact(text) ? parseJsonText(text) : (JSON.parse(text) as Json);
-
-/** A reviver for `JSON.parse` that keeps the numbers that it would change. */
-export function exactReviver(_key: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== 'number' || context?.source === undefined || !mayHoldExact(context.source)) return value;
-  return parseJsonText(context.source);
-}
-
 const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?/y;
 const words: readonly (readonly [string, null | boolean | number])[] = [
   ['null', null],

@@ -2,9 +2,10 @@
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanSource } from '@anneal/contracts/plan.ts';
 import { isExact, written } from '../values/number.ts';
-import { type ExactKey, exactRecord, toRecord } from '../values/record.ts';
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
+import { type ExactKey, exactRecord } from '../values/record.ts';
 
-export { toRecord } from '../values/record.ts';
+export { toRecord } from '@anneal/contracts/ordered-map.ts';
 
 /** `at` is undefined when the document has no text (an object in a request). */
 export type YamlNode = ScalarNode | ListNode | MapNode;

@@ -98,6 +98,7 @@ export function instrumentBus(bus: Bus, { metrics, gate, onActive }: BusInstrume
     permission: bus.permission,
     check: () => bus.check(),
     ...(bus.copyTo && { copyTo: bus.copyTo }),
+    ...(bus.marks && { marks: bus.marks }),
     ...(bus.outage && { outage: () => bus.outage?.() }),
     close: () => bus.close(),
   };

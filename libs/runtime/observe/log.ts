@@ -4,6 +4,12 @@ import { PinoPretty } from 'pino-pretty';
 
 const secretNames = ['password', 'token', 'secret', 'authorization', 'x-auth-token', 'redfish_password', '$sealed'];
 
+/**
+ * The properties of an error that the log writes besides its type, message and stack. Other properties stay out, because they may hold
+ * what a peer sent: a controller can quote the password that it refuses.
+ */
+const errorFields = ['code', 'details', 'mistakes', 'errno', 'syscall', 'path', 'address', 'port', 'signal', 'status'];
+
 /** The level, form and target of a log. */
 export interface LogOptions {
   level: string;
@@ -30,6 +36,7 @@ export function createLog({ level, format, destination = process.stderr }: LogOp
       level,
       base: {},
       timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: loggedError },
       redact: {
         paths: secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
         censor: '******',
@@ -37,4 +44,13 @@ export function createLog({ level, format, destination = process.stderr }: LogOp
     },
     stream,
   );
+}
+
+/** An error with the texts of its causes, and the fields of `errorFields` only. Another value as it is. */
+function loggedError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { type, message, stack, aggregateErrors, ...rest } = pino.stdSerializers.err(error);
+  const kept = Object.entries(rest).filter(([name]) => errorFields.includes(name));
+  const parts = error instanceof AggregateError ? error.errors.map(loggedError) : aggregateErrors;
+  return { type, message, stack, ...(parts ? { aggregateErrors: parts } : {}), ...Object.fromEntries(kept) };
 }

@@ -49,9 +49,14 @@ describe('queue metrics', () => {
         expect.stringMatching(/^anneal_queue_oldest_age_seconds\{.*\} [\d.]+/),
       ]),
     );
+    const held = Promise.withResolvers<void>();
     const consumer = await context.bus.consume(queue, async () => {
+      await held.promise;
       throw new AnnealError('Defect', 'for the test');
     });
+    await eventually(async () => (await scrape()).includes(`anneal_queue_in_flight{queue="${queue}"} 3`));
+    expect(await scrape()).toContain(`anneal_queue_consumers{queue="${queue}"} 1`);
+    held.resolve();
     await eventually(async () => ((await context.bus.deadLetters.list({ limit: 10 })).length === 3 ? true : undefined));
     await consumer.stop();
     expect(await scrape()).toEqual(

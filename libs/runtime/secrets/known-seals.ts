@@ -5,6 +5,7 @@
  *
  * Callers never change a content: many readers share it.
  */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 
 interface Known {
@@ -31,7 +32,7 @@ export class KnownSeals {
     const known = this.#bySeal.get(seal);
     if (!known) return undefined;
     this.#use(known);
-    return (known.content ??= { value: JSON.parse(known.text) as Json });
+    return (known.content ??= { value: parseExact(known.text) });
   }
 
   /** The seal of a content, given as JSON. */

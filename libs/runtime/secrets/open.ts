@@ -3,6 +3,7 @@
  * reader of a property opens it: a secret value acts as a plain one. What the reader stores or shows of it stays sealed,
  * but for names and choices that identify an object. Pure.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { isObject, storedProperty, type Json, type JsonObject, type SealableObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from './secrets.ts';
 
@@ -36,7 +37,7 @@ export function sealLeaves<T extends Json>(
   const close = (content: Json): Json => {
     if (Array.isArray(content)) return content.map(close);
     if (isObject(content)) {
-      return Object.fromEntries(Object.entries(content).map(([name, item]): [string, Json] => [name, close(item)]));
+      return toRecord(Object.entries(content).map(([name, item]): [string, Json] => [name, close(item)]));
     }
     return content === null || isOpen(content) ? content : secrets.seal(content);
   };

@@ -2,6 +2,7 @@
  * Removes secrets from the texts that people read: errors, reasons, the standard error of scripts. A program that fails
  * may quote any value that it was given. Pure.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { contentsOf, type Secrets } from './secrets.ts';
 
@@ -35,7 +36,7 @@ export function sealQuotes(
     if (Array.isArray(each)) return each.map(visit);
     if (!isObject(each) || secrets.isSealed(each)) return each;
     if (Object.keys(each).some(quotes.isSecretName)) return secrets.seal(each);
-    return Object.fromEntries(Object.entries(each).map(([name, item]) => [name, visit(item)]));
+    return toRecord(Object.entries(each).map(([name, item]) => [name, visit(item)]));
   };
   return visit(value);
 }
@@ -47,9 +48,7 @@ function redactValue(value: Json, forms: readonly string[]): Json {
   if (typeof value === 'string') return replaceAll(value, forms);
   if (Array.isArray(value)) return value.map((item) => redactValue(item, forms));
   if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [replaceAll(name, forms), redactValue(item, forms)]),
-  );
+  return toRecord(Object.entries(value).map(([name, item]) => [replaceAll(name, forms), redactValue(item, forms)]));
 }
 
 /**

@@ -19,6 +19,9 @@
  * S2 A genuine seal that comes from outside (copied from a database) is not opened either: `fromOutside` seals it once
  *    more, unless its sender received it from us.
  */
+import { holdsValues } from '@anneal/contracts/exact-number.ts';
+import { parseExact } from '@anneal/contracts/read-json.ts';
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { createDecipheriv, createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
@@ -129,7 +132,7 @@ function createSealing(ring: readonly Key[], current: Key): Sealing {
       const bytes = decrypt(version, key, Buffer.from(content, 'base64url'));
       if (!bytes) return undefined;
       const json = bytes.toString();
-      const opened = { value: JSON.parse(json) as Json };
+      const opened = { value: parseExact(json) };
       // A seal with an older key or format is renewed, so it is not the seal of its content.
       if (isCurrent(value)) seals.add(text, json, opened);
       return { content: opened.value };
@@ -159,7 +162,7 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
   const { seal, openOne, isCurrent } = createSealing(ring, current);
 
   const replaceSealed = (value: Json, replace: Replace, isWanted = (_seal: JsonObject): boolean => true): Json => {
-    if (typeof value !== 'object' || value === null) return value;
+    if (!holdsValues(value)) return value;
     // Most values hold no seal, so nothing is copied before one is found.
     if (Array.isArray(value)) {
       let items: Json[] | undefined;
@@ -181,7 +184,7 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
       const replacement = replaceSealed(item, replace, isWanted);
       if (replacement !== item) replaced = (replaced ?? new Map(Object.entries(value))).set(key, replacement);
     }
-    return replaced ? Object.fromEntries(replaced) : value;
+    return replaced ? toRecord(replaced) : value;
   };
 
   return {

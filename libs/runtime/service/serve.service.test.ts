@@ -91,6 +91,20 @@ describe('a process of a service', () => {
     expect(state.stopped).toBe(true);
   });
 
+  it('waits for a service that does not stop as long as the setting says', async () => {
+    const stuck = defineService({
+      name: 'templating',
+      settings: {},
+      start: async () => ({ stop: () => new Promise<void>(() => {}) }),
+    });
+    const environment = { ANNEAL_DATA: data, ANNEAL_STOP_SECONDS: '0.1' };
+    running = await startServices({ services: [stuck], environment, log });
+    // Longer than the limit of this test with the default, ten seconds, only if the setting had no effect.
+    const began = performance.now();
+    await running.stop();
+    expect(performance.now() - began).toBeLessThan(9000);
+  });
+
   it('refuses unknown settings, but accepts those of another service', async () => {
     await expect(start({}, { ANNEAL_TEMPLATING_GREETNG: 'x' })).rejects.toThrow('ANNEAL_TEMPLATING_GREETING');
     running = await start({}, { ANNEAL_GATEWAY_PORT: '1' });

@@ -10,6 +10,7 @@ import { registry } from '@anneal/contracts/registry.ts';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { createIds } from '../new-id.ts';
+import { openDataMarks } from './data-marks.ts';
 import { createCopyData, type CopyData } from './copy-data.ts';
 import { openDataFolder } from './data-folder.ts';
 import { createDependencies } from './dependencies.ts';
@@ -194,6 +195,10 @@ async function openFoundation(options: FoundationOptions) {
     sealing: secrets,
   });
   teardown.add(() => bus.close());
+  if (bus.marks && storeUrl.startsWith('sqlite:')) {
+    const marks = await openDataMarks({ store, marks: bus.marks, permission: bus.permission, now, log });
+    teardown.add(() => marks.stop());
+  }
   const replica = await Replica.open({
     store,
     id: newId(),

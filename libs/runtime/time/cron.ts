@@ -1,162 +1,96 @@
-/** Expressions of cron, in a time zone. Pure. */
-const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
-const named: Readonly<Record<string, string>> = {
-  '@hourly': '0 * * * *',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@weekly': '0 0 * * 0',
-  '@monthly': '0 0 1 * *',
-  '@yearly': '0 0 1 1 *',
-  '@annually': '0 0 1 1 *',
-};
-const minuteMs = 60_000;
-/** The times of an expression of cron. */
-export interface Cron {
-  readonly minutes: ReadonlySet<number>;
-  readonly hours: ReadonlySet<number>;
-  readonly days: ReadonlySet<number>;
-  readonly months: ReadonlySet<number>;
-  readonly weekdays: ReadonlySet<number>;
-  /** With both, either is enough, as in cron. */
-  readonly limitsDays: boolean;
-  readonly limitsWeekdays: boolean;
-}
-
-function valuesOf(field: string, [low, high]: readonly [number, number], names: readonly string[] = []): Set<number> {
-  const number = (text: string): number => {
-    const at = names.indexOf(text);
-    return at >= 0 ? at + low : Number(text);
-  };
-  return new Set(
-    field.split(',').flatMap((part) => {
-      const [range = '*', step] = part.split('/');
-      const [from = '*', to] = range.split('-');
-      const isAny = from === '*' || from === '?';
-      const first = isAny ? low : number(from);
-      const last = isAny ? high : to === undefined ? (step === undefined ? first : high) : number(to);
-      const values: number[] = [];
-      for (let value = first; value <= last; value += Number(step ?? 1)) values.push(value);
-      return values;
-    }),
-  );
-}
-
-/** Undefined for an expression that is wrong, or has an `L` or `#`, which are not supported. */
-export function parseCron(expression: string): Cron | undefined {
-  const text = expression.trim().toLowerCase();
-  const fields = (named[text] ?? text).split(/\s+/);
-  const [minute = '', hour = '', day = '', month = '', weekday = ''] = fields;
-  if (fields.length < 5 || fields.length > 6 || /[l#]/.test(day + weekday)) return undefined;
-  const parsed = {
-    minutes: valuesOf(minute, [0, 59]),
-    hours: valuesOf(hour, [0, 23]),
-    days: valuesOf(day, [1, 31]),
-    months: valuesOf(month, [1, 12], months),
-    weekdays: new Set([...valuesOf(weekday, [0, 7], days)].map((each) => each % 7)),
-  };
-  if (Object.values(parsed).some((values) => values.size === 0 || [...values].some(Number.isNaN))) return undefined;
-  return { ...parsed, limitsDays: !/^[*?]/.test(day), limitsWeekdays: !/^[*?]/.test(weekday) };
-}
-
-interface LocalTime {
-  readonly minute: number;
-  readonly hour: number;
-  readonly day: number;
-  readonly month: number;
-  readonly weekday: number;
-}
-
-/** The local time in a zone, for whole minutes of UTC. Zones change by whole minutes. */
-function localTimeIn(timezone: string): (at: number) => LocalTime {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: timezone,
-    hourCycle: 'h23',
-    month: 'numeric',
-    day: 'numeric',
-    weekday: 'short',
-    hour: 'numeric',
-    minute: 'numeric',
-  });
-  return (at) => {
-    const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
-    return {
-      minute: Number(parts['minute']),
-      hour: Number(parts['hour']),
-      day: Number(parts['day']),
-      month: Number(parts['month']),
-      weekday: days.indexOf((parts['weekday'] ?? '').toLowerCase()),
-    };
-  };
-}
-
-const isDayOf = (cron: Cron, { day, month, weekday }: LocalTime): boolean => {
-  if (!cron.months.has(month)) return false;
-  const [byDay, byWeekday] = [cron.days.has(day), cron.weekdays.has(weekday)];
-  return cron.limitsDays && cron.limitsWeekdays ? byDay || byWeekday : byDay && byWeekday;
-};
-
-const dayMs = 86_400_000;
-
-/** True when no zone has a day of the expression while this day lasts in UTC. It is cheap, unlike the time of a zone. */
-function isFarFrom(cron: Cron, utcDay: number): boolean {
-  return ![utcDay - 1, utcDay, utcDay + 1].some((number) => {
-    const date = new Date(number * dayMs);
-    const [day, month, weekday] = [date.getUTCDate(), date.getUTCMonth() + 1, date.getUTCDay()];
-    return isDayOf(cron, { minute: 0, hour: 0, day, month, weekday });
-  });
-}
-
 /**
- * The last time up to `from`, in milliseconds, and not before `earliest`. Undefined without one. A local time that the
- * change of a clock skips does not come that day.
+ * The instants of a schedule in a time zone. Pure.
+ *
+ * A schedule at fixed hours comes once for each of its local times. When the clock skips the time, it comes at the next
+ * instant, and when the clock is set back over it, it comes the first time only. So a daily schedule comes once each day.
+ * A date that a zone left out, as Apia did in 2011, is no day. A schedule with `*` or a step in its hours goes on with each
+ * hour that passes: it comes at each instant whose local time fits.
  */
-export function lastCronTime(cron: Cron, zone: string, { from, earliest }: { from: number; earliest: number }) {
-  const localTime = localTimeIn(zone);
-  let at = Math.floor(from / minuteMs) * minuteMs;
-  while (at >= earliest) {
-    const utcDay = Math.floor(at / dayMs);
-    if (isFarFrom(cron, utcDay)) {
-      at = utcDay * dayMs - minuteMs;
-      continue;
-    }
-    const local = localTime(at);
-    if (!isDayOf(cron, local)) {
-      // Towards midnight, but an hour less, because a day may have 23 hours.
-      at -= Math.max(1, local.hour * 60 + local.minute - 60) * minuteMs;
-    } else if (!cron.hours.has(local.hour)) {
-      at -= (local.minute + 1) * minuteMs;
-    } else if (cron.minutes.has(local.minute)) {
-      return at;
-    } else {
-      at -= minuteMs;
+import type { Cron } from '@anneal/contracts/readers/cron.ts';
+import { Zone } from './zone.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+/** Longer than any difference of two offsets of a zone. */
+const nearMs = 36 * hourMs;
+/** A 29 February that is a certain weekday comes after 40 years at the latest, as around the year 2100. */
+const mostDays = 41 * 366;
+
+/** The first time after `from`, in milliseconds. Undefined without one. @throws RangeError for an unknown zone */
+export function nextCronTime(cron: Cron, zone: string, from: number): number | undefined {
+  const clock = new Zone(zone);
+  return cron.isEveryHour ? nextOfEveryHour(cron, clock, from) : nextOfFixedHours(cron, clock, from);
+}
+
+/** The milliseconds of its times of a day, in order. */
+const timesOf = ({ hours, minutes }: Cron): number[] =>
+  [...hours]
+    .flatMap((hour) => Array.from(minutes, (minute) => hour * hourMs + minute * minuteMs))
+    .toSorted((a, b) => a - b);
+
+/** The first day of the schedule from a day on. Days count from 1970 in local time. */
+function nextDay(cron: Cron, from: number): number | undefined {
+  for (let day = from; day < from + mostDays; day += 1) {
+    const date = new Date(day * dayMs);
+    if (cron.months.has(date.getUTCMonth() + 1)) {
+      const [byDay, byWeekday] = [cron.days.has(date.getUTCDate()), cron.weekdays.has(date.getUTCDay())];
+      if (cron.limitsDays && cron.limitsWeekdays ? byDay || byWeekday : byDay && byWeekday) return day;
     }
   }
   return undefined;
 }
 
-/** The first time after `from`, in milliseconds, within ten years. Undefined without one. */
-export function nextCronTime(cron: Cron, zone: string, from: number): number | undefined {
-  const localTime = localTimeIn(zone);
-  const latest = from + 10 * 366 * dayMs;
-  let at = (Math.floor(from / minuteMs) + 1) * minuteMs;
-  while (at <= latest) {
-    const utcDay = Math.floor(at / dayMs);
-    if (isFarFrom(cron, utcDay)) {
-      at = (utcDay + 1) * dayMs;
-      continue;
-    }
-    const local = localTime(at);
-    if (!isDayOf(cron, local)) {
-      // Towards midnight, but an hour less, because a day may have 23 hours.
-      at += Math.max(1, 24 * 60 - local.hour * 60 - local.minute - 60) * minuteMs;
-    } else if (!cron.hours.has(local.hour)) {
-      at += (60 - local.minute) * minuteMs;
-    } else if (cron.minutes.has(local.minute)) {
-      return at;
-    } else {
-      at += minuteMs;
-    }
+function nextOfFixedHours(cron: Cron, clock: Zone, from: number): number | undefined {
+  const times = timesOf(cron);
+  // A time of the day before may come after midnight, when the clock skips it.
+  let day = nextDay(cron, Math.floor(clock.localTime(from) / dayMs) - 1);
+  while (day !== undefined) {
+    const midnight = day * dayMs;
+    const exists = clock.localTime(clock.firstAt(midnight)) < midnight + dayMs;
+    const at = exists ? firstAfter(times, from, (time) => clock.firstAt(midnight + time)) : undefined;
+    if (at !== undefined) return at;
+    day = nextDay(cron, day + 1);
   }
   return undefined;
+}
+
+/** The first instant after `from`, of times whose instants ascend. */
+function firstAfter(times: readonly number[], from: number, instantOf: (time: number) => number): number | undefined {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (instantOf(times[middle] ?? 0) > from) high = middle;
+    else low = middle + 1;
+  }
+  const time = times[low];
+  return time === undefined ? undefined : instantOf(time);
+}
+
+function nextOfEveryHour(cron: Cron, clock: Zone, from: number): number | undefined {
+  const times = timesOf(cron);
+  let start = (Math.floor(from / minuteMs) + 1) * minuteMs;
+  for (;;) {
+    const offset = clock.offset(start);
+    const local = nextLocalTime(cron, times, start + offset);
+    if (local === undefined) return undefined;
+    const at = local - offset;
+    const near = Math.min(at, start + nearMs);
+    const change = clock.changeWithin(start, near);
+    if (change !== undefined) start = change;
+    else if (at <= near) return at;
+    // No local time of the schedule is between, whatever the clock does there.
+    else start = Math.max(near, at - nearMs);
+  }
+}
+
+/** The first local time of the schedule, not before `from`, on a clock that never changes. */
+function nextLocalTime(cron: Cron, times: readonly number[], from: number): number | undefined {
+  const today = Math.floor(from / dayMs);
+  const day = nextDay(cron, today);
+  if (day === undefined) return undefined;
+  const time = day > today ? times[0] : times.find((each) => today * dayMs + each >= from);
+  if (time !== undefined) return day * dayMs + time;
+  const next = nextDay(cron, today + 1);
+  return next === undefined ? undefined : next * dayMs + (times[0] ?? 0);
 }

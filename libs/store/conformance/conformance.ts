@@ -1,4 +1,6 @@
 /** The conformance of every store, whichever database is behind the port. An adapter's `*.contract.ts` runs it. */
+import { oddJson } from './odd-value.ts';
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -400,6 +402,20 @@ export function storeConformance(name: string, harness: StoreHarness): void {
       const { version, ...found } = (await samples.get('a')) ?? { version: 0 };
       expect([version, JSON.stringify(found)]).toEqual([1, JSON.stringify(document)]);
       expect(await samples.get('b')).toEqual({ ...found, id: 'b', version: 1 });
+    });
+
+    it.each([
+      ['small', ''],
+      ['large', 'x'.repeat(2 * 1024 * 1024)],
+    ])('keeps numbers as they were written and the order of keys in a %s document', async (_size, text) => {
+      const owner = { name: text, value: parseExact(oddJson) };
+      await samples.insert({ id: 'a', group: 'x', owner });
+      await samples.bulk([{ kind: 'put', document: { id: 'b', group: 'x', owner } }]);
+      const first = await samples.get('a');
+      if (first) await samples.replace(first, first.version);
+      const all = [await samples.get('a'), await samples.get('b'), ...(await samples.find({ where: { group: 'x' } }))];
+      const stored = all.map((each) => JSON.stringify(each?.owner).replace(text, ''));
+      expect(stored).toEqual(Array(4).fill(`{"name":"","value":${oddJson}}`));
     });
 
     it('stores a document of ten megabytes', async () => {

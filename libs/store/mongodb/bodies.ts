@@ -7,6 +7,7 @@
  *    document again.
  * L2 A writer that dies between the two leaves pieces that no document names. They only cost space.
  */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { promisify } from 'node:util';
 import { constants, gunzip, gzip } from 'node:zlib';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -61,7 +62,7 @@ export class StoredBodies {
 
   /** @throws AnnealError Unavailable when the document was written again meanwhile. */
   async documentOf<T extends Document>(stored: Stored): Promise<T> {
-    return Object.assign(JSON.parse(await this.#textOf(stored)) as T, { version: stored.version });
+    return Object.assign(parseExact(await this.#textOf(stored)) as unknown as T, { version: stored.version });
   }
 
   async #textOf({ _id, body, write, pieces }: Stored): Promise<string> {

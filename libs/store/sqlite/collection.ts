@@ -1,4 +1,5 @@
 /** A collection of the port as a table. */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import {
   DuplicateError,
   type BulkOperation,
@@ -84,7 +85,7 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
       () => this.#connection.prepare(this.#get).get(id) as unknown as BodyRow | undefined,
     );
     if (!row) return undefined;
-    const document = row.body.length > bytesPerTurn ? ((await readJson(row.body)) as Document) : JSON.parse(row.body);
+    const document = row.body.length > bytesPerTurn ? ((await readJson(row.body)) as Document) : parseExact(row.body);
     return Object.assign(document as T, { version: row.version });
   }
 
@@ -269,6 +270,6 @@ function inOrderOfIds<T extends { readonly id: string }>(documents: T[]): T[] {
 }
 
 const read = ({ version, body }: Pick<BodyRow, 'version' | 'body'>): Document =>
-  Object.assign(JSON.parse(body) as Document, { version });
+  Object.assign(parseExact(body) as unknown as Document, { version });
 
 const readFound = ([, version, body]: FoundRow): Document => read({ version, body });

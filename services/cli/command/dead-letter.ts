@@ -1,10 +1,12 @@
 /** `anneal dead-letter …` */
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { DeadLetterRow } from '@anneal/client/representation.ts';
+import { createReplayer, replaySummary } from '@anneal/client/replay-letters.ts';
+import type { DeadLetterRow, ReplayedLetter } from '@anneal/client/representation.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
-import { forEachOf } from './each.ts';
+import { Reported } from '../exit.ts';
+import { failureOfEach } from './each.ts';
 import { exampleText, formatOption, positiveInteger, readJsonObject } from '../options/options.ts';
 
 const textAt = (row: DeadLetterRow, ...names: readonly string[]): string => {
@@ -64,7 +66,9 @@ function addReplay(noun: Command, context: CliContext): void {
   const { output } = context;
   noun
     .command('replay <ids...>')
-    .description('send dead letters again to their original queue, with the attempt count reset to zero')
+    .description(
+      'send dead letters again to their original queue as new messages, and report what becomes of them within 5 s',
+    )
     .option('--data <json>', 'change the data of the message first: the fields that differ; null removes a field')
     .addHelpText(
       'after',
@@ -72,13 +76,25 @@ function addReplay(noun: Command, context: CliContext): void {
     )
     .action(async (ids, { data: text }) => {
       const data = text === undefined ? undefined : readJsonObject(text, { option: '--data', example: '{"count": 3}' });
-      const deadLetters = await context.part('deadLetters');
-      await forEachOf(ids, context, async (id) => {
-        await deadLetters.replay({ id, data });
-        output.line(`Replayed ${id}.`);
+      const replay = createReplayer(await context.part('deadLetters'));
+      const replayed: ReplayedLetter[] = [];
+      const status = await failureOfEach(ids, context, async (id) => {
+        const end = await replay({ id, data });
+        replayed.push(end);
+        if (end.outcome === 'died') throw diedAgain(id, end);
+        output.line(end.outcome === 'handled' ? `Replayed ${id}: handled.` : `Replayed ${id}: not handled yet.`);
       });
+      if (ids.length > 1) output.line(`${replaySummary(replayed)}.`);
+      if (status !== undefined) throw new Reported(status);
     });
 }
+
+const diedAgain = (id: string, { dead_letter: letter = '', failure }: ReplayedLetter): AnnealError =>
+  new AnnealError('Conflict', `Replayed ${id}, and it is dead again: ${failure?.message ?? 'without a reason'}`, {
+    details: {
+      remedy: `See \`anneal dead-letter show ${letter}\`: fix the cause, or correct the message with --data.`,
+    },
+  });
 
 function addPurge(noun: Command, context: CliContext): void {
   const { output } = context;

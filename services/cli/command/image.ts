@@ -6,7 +6,8 @@ import { Readable, Transform, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ImageView } from '@anneal/contracts/calls/images.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Command } from '@commander-js/extra-typings';
+import { readSha256 } from '@anneal/contracts/readers/checksum.ts';
+import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { formatSize } from '@anneal/client/text/size.ts';
@@ -68,7 +69,7 @@ function addImageAdd(image: Command, context: CliContext): void {
       'the content on this computer, raw or qcow2; with --url, only its checksum and size are used',
     )
     .option('--url <url>', 'where machines fetch the raw content, over HTTP or HTTPS, instead of an upload')
-    .option('--sha256 <sum>', 'the checksum, as sha256sum prints it')
+    .option('--sha256 <sum>', 'the checksum, as sha256sum prints it', checksum)
     .option('--size <bytes>', 'the size in bytes', byteCount)
     .addOption(formatOption())
     .addHelpText(
@@ -197,6 +198,13 @@ async function refuseExisting(file: string): Promise<void> {
   if (exists) throw new AnnealError('AlreadyExists', `The file ${file} exists: choose another one.`);
 }
 
+/** @throws InvalidArgumentError */
+function checksum(text: string): string {
+  const read = readSha256(text);
+  if (read === undefined) throw new InvalidArgumentError('Must be 64 hexadecimal digits, as sha256sum prints them.');
+  return read;
+}
+
 /** @throws AnnealError InvalidRequest without a checksum and a size, or when they differ from those of the file. */
 async function contentOf(given: {
   file: string | undefined;
@@ -207,7 +215,7 @@ async function contentOf(given: {
   const { file, sha256, size, isUpload } = given;
   if (file === undefined) {
     if (isUpload) throw new AnnealError('InvalidRequest', 'The image needs --file, which is uploaded, or --url.');
-    if (sha256 !== undefined && size !== undefined) return { sha256: sha256.toLowerCase(), size };
+    if (sha256 !== undefined && size !== undefined) return { sha256, size };
     throw new AnnealError('InvalidRequest', 'The image needs --file, or --sha256 and --size.');
   }
   const start = await startOf(file);
@@ -221,8 +229,7 @@ async function contentOf(given: {
   for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024 })) hash.update(chunk as Buffer);
   const found = { sha256: hash.digest('hex'), size: (await stat(file)).size };
   if (found.size === 0) throw new AnnealError('InvalidRequest', `${file} is empty.`);
-  const differs =
-    (sha256 !== undefined && sha256.toLowerCase() !== found.sha256) || (size !== undefined && size !== found.size);
+  const differs = (sha256 !== undefined && sha256 !== found.sha256) || (size !== undefined && size !== found.size);
   if (differs) {
     throw new AnnealError('InvalidRequest', `${file} has the checksum ${found.sha256} and ${found.size} bytes.`);
   }

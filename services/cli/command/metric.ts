@@ -1,4 +1,5 @@
 /** `anneal metric …` */
+import { durationSeconds } from '@anneal/contracts/readers/duration.ts';
 import type { MetricResults } from '@anneal/client/metrics.ts';
 import { plainAggregates } from '@anneal/contracts/calls/measuring.ts';
 import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
@@ -11,12 +12,10 @@ const labelsText = (labels: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join(' ');
 
-const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-
 function duration(text: string): number {
-  const [, count, unit = 's'] = /^([1-9]\d{0,6})([smhd]?)$/.exec(text) ?? [];
-  if (count === undefined) throw new InvalidArgumentError('Must be a duration such as 90, 90s, 15m, 6h or 2d.');
-  return Number(count) * (unitSeconds[unit || 's'] ?? 1);
+  const seconds = durationSeconds(text);
+  if (seconds !== undefined && seconds > 0) return seconds;
+  throw new InvalidArgumentError('Must be a duration such as 90, 90s, 15m, 6h, 2d or PT1H30M.');
 }
 
 function numberFrom(text: string): number {

@@ -1,5 +1,6 @@
 /** `anneal node dhcp-config` */
-import { isIPv4 } from 'node:net';
+import { readWebAddress } from '@anneal/contracts/readers/web-address.ts';
+import { ipFamily } from '@anneal/contracts/readers/ip.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
@@ -26,13 +27,15 @@ export function addNodeDhcp(node: Command, context: CliContext): void {
       const [first = '', last = '', ...more] = range?.split(',') ?? [];
       const mistakes = [
         ...((range === undefined) === (proxy === undefined) ? ['give either --range or --proxy'] : []),
-        ...(range !== undefined && !(isIPv4(first) && isIPv4(last) && more.length === 0)
+        ...(range !== undefined && !(ipFamily(first) === 4 && ipFamily(last) === 4 && more.length === 0)
           ? [`--range ${range} is not two IPv4 addresses with a comma between`]
           : []),
-        ...(proxy !== undefined && !isIPv4(proxy) ? [`--proxy ${proxy} is not an IPv4 address`] : []),
+        ...(proxy !== undefined && ipFamily(proxy) !== 4 ? [`--proxy ${proxy} is not an IPv4 address`] : []),
         ...(/^[A-Za-z0-9._@:-]+$/.test(name) ? [] : [`--interface ${name} is not the name of an interface`]),
         ...(/[\s,]/.test(ipxe) ? ['--ipxe may have no spaces and commas'] : []),
-        ...(url !== undefined && !/^https?:\/\/[^\s,]+$/.test(url) ? [`--url ${url} is not an HTTP address`] : []),
+        ...(url !== undefined && (readWebAddress(url) === undefined || url.includes(','))
+          ? [`--url ${url} is not an HTTP address`]
+          : []),
       ];
       if (mistakes.length > 0) throw new AnnealError('InvalidRequest', `No configuration: ${mistakes.join('; ')}.`);
       const server = url ?? (await context.client()).connection.url;

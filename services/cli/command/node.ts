@@ -1,4 +1,5 @@
 /** `anneal node …` */
+import { byNaturalOrder } from '@anneal/contracts/natural-order.ts';
 import type { NodeRepresentation } from '@anneal/client/representation.ts';
 import { provisionVerbs } from '@anneal/contracts/node-choices.ts';
 import { bmcOf, machineDrivers } from '@anneal/contracts/drivers.ts';
@@ -12,6 +13,7 @@ import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { paintStatus } from '../print/status.ts';
 import { addNodeConsole } from './node-console.ts';
+import { addNodeClearSuspect, addNodeConfirmOff } from './node-confirm-off.ts';
 import { addNodeDhcp } from './node-dhcp.ts';
 import { addNodeBootDevice, addNodeInterrupt, addNodeSensors } from './node-hardware.ts';
 import { readYamlFile } from '../options/files.ts';
@@ -58,6 +60,8 @@ export function addNodeCommands(program: Command, context: CliContext): void {
   addNodeSet(node, context);
   addNodeRemove(node, context);
   addNodePower(node, context);
+  addNodeConfirmOff(node, context);
+  addNodeClearSuspect(node, context);
   addNodeProvide(node, context);
   addNodeMaintenance(node, context);
   addNodeConsole(node, context);
@@ -100,14 +104,14 @@ function addNodeList(node: Command, context: CliContext): void {
     .action(async ({ output: format, state }) => {
       const rows = await (await context.part('nodes')).list({ state });
       output.list(format, {
-        rows: rows.toSorted((a, b) => (a.name ?? a.uuid).localeCompare(b.name ?? b.uuid, 'en', { numeric: true })),
+        rows: rows.toSorted((a, b) => byNaturalOrder(a.name ?? a.uuid, b.name ?? b.uuid)),
         none: 'No nodes.',
         columns: {
           name: (row) => row.name,
           state: (row, colors) => paintStatus(row.provision_state, colors),
           power: (row, colors) => paintStatus(row.power_state, colors),
           class: (row) => row.resource_class,
-          server: (row) => row.instance_uuid,
+          server: (row) => row.instance_info?.name ?? row.instance_uuid,
           fault: (row, colors) => paintStatus(row.fault, colors),
           maintenance: (row) => row.maintenance,
           id: (row) => row.uuid,
@@ -317,11 +321,16 @@ function addNodeRemove(node: Command, context: CliContext): void {
   node
     .command('remove <node>')
     .description('remove a node that has no server; the machine itself is not changed')
+    .option('--force', 'in every state, also with a server: in maintenance, when its machine is proven to be off')
     .addOption(yesOption())
-    .addHelpText('after', exampleText('node remove rack1-7'))
-    .action(async (name, { yes }) => {
-      await confirm(context, { yes, what: () => [`Remove node ${name}. It has to be enrolled again to be used.`] });
-      await (await context.part('nodes')).remove({ node: name });
+    .addHelpText('after', exampleText('node remove rack1-7', 'node remove rack1-8 --force'))
+    .action(async (name, { force, yes }) => {
+      const lost = force ? ['Its work ends, and a server that it has stays without a machine.'] : [];
+      await confirm(context, {
+        yes,
+        what: () => [`Remove node ${name}. It has to be enrolled again to be used.`, ...lost],
+      });
+      await (await context.part('nodes')).remove({ node: name, force });
       output.line(`Removed ${name}.`);
     });
 }

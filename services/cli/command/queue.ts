@@ -1,4 +1,6 @@
 /** `anneal queue …` */
+import { byNaturalOrder } from '@anneal/contracts/natural-order.ts';
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@anneal/client/connect.ts';
 import type { QueueRow } from '@anneal/client/representation.ts';
@@ -7,7 +9,7 @@ import type { Json } from '@anneal/contracts/json.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
-import { shownQueueName } from '@anneal/client/text/queue-name.ts';
+import { keepsAnswers, shownQueueKind, shownQueueName } from '@anneal/client/text/queue-name.ts';
 import { formatDuration } from '@anneal/client/text/time.ts';
 import { exampleText, formatOption, positiveInteger } from '../options/options.ts';
 
@@ -58,6 +60,7 @@ function addList(queue: Queue, context: CliContext): void {
       const found = await client.queues.list();
       const rates = ratesOf(before, found, (performance.now() - start) / 1000);
       const rows = found
+        .toSorted((a, b) => rankOf(a) - rankOf(b) || byNaturalOrder(a.name, b.name))
         .filter((row) => id === undefined || row.host_id === id)
         .filter((row) => nonempty !== true || row.depth + row.in_flight > 0)
         .map((row) => ({ ...row, ...(seconds !== undefined && { rates: rates.get(row.name) ?? null }) }));
@@ -69,7 +72,7 @@ function addList(queue: Queue, context: CliContext): void {
         key: 'name',
         columns: {
           name: (row) => shownQueueName(row, hostNames),
-          kind: (row) => row.kind,
+          kind: shownQueueKind,
           depth: (row) => row.depth,
           'in flight': (row) => row.in_flight,
           consumers: (row) => row.consumers,
@@ -82,6 +85,9 @@ function addList(queue: Queue, context: CliContext): void {
       });
     });
 }
+
+/** Queues of users and hosts first, then those of services, of which most are idle, and answers that are kept. */
+const rankOf = (row: QueueRow): number => (keepsAnswers(row) ? 2 : row.kind === 'service' ? 1 : 0);
 
 function addReads(queue: Queue, context: CliContext): void {
   const { output } = context;
@@ -183,7 +189,7 @@ async function existing(client: Client, queue: string): Promise<void> {
 /** @throws AnnealError InvalidRequest */
 function readJson(text: string): Json {
   try {
-    return JSON.parse(text) as Json;
+    return parseExact(text);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new AnnealError('InvalidRequest', `Cannot publish: the body is not JSON: ${why}. Quote a text: '"text"'.`);

@@ -3,11 +3,13 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '@anneal/client/connect.ts';
 import type { HostView } from '@anneal/contracts/calls/hosts.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hostNameKey, spellingOf } from '@anneal/contracts/host-name.ts';
 import { nearestOf } from '@anneal/runtime/nearest.ts';
 import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { runOnHosts } from '../hosts-run/follow.ts';
 import { outcomeOfCommand, type CommandOutcome } from '@anneal/client/run-outcome.ts';
+import { printWarnings } from '../print/warning.ts';
 import { readText } from '../options/files.ts';
 import { exampleText, formatOption, positiveInteger } from '../options/options.ts';
 
@@ -39,7 +41,8 @@ export function addRunCommand(program: Command, context: CliContext): void {
       const isQuiet = format !== 'table';
       // The answer of a machine that lost power is a failure, because a second run could do harm.
       const options = { timeout, queue_timeout: timeout, on_interrupt: 'fail' };
-      await client.deployments.storeConfig({ id, name: nameOf(command, script), config, options });
+      const stored = await client.deployments.storeConfig({ id, name: nameOf(command, script), config, options });
+      printWarnings(context.output, stored.warnings);
       if (!isQuiet) output.note(`${hosts.length} host${hosts.length === 1 ? '' : 's'}, config ${id}`);
       const since = new Date(context.now()).toISOString();
       let count = 0;
@@ -109,7 +112,9 @@ function named(hosts: readonly HostView[], names: readonly string[]): HostView[]
   const byName = new Map(hosts.flatMap((host) => [[host.id, host] as const, [host.name, host] as const]));
   const chosen = new Map<string, HostView>();
   for (const name of names) {
-    const host = byName.get(name);
+    const key = hostNameKey(name);
+    const alike = (): string[] => hosts.flatMap((each) => (hostNameKey(each.name) === key ? [each.name] : []));
+    const host = byName.get(name) ?? byName.get(spellingOf(name, alike()) ?? '');
     if (!host) {
       const nearest = nearestOf(
         name,

@@ -1,4 +1,5 @@
 /** `anneal login` and `anneal server …`: the servers that this user works with. */
+import { readWebAddress } from '@anneal/contracts/readers/web-address.ts';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from '@commander-js/extra-typings';
@@ -196,8 +197,8 @@ function fileOf({ environment }: CliContext): string {
 
 /** The identity API of a server. @throws AnnealError for a text that is no address */
 function authUrlOf(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) {
+  const url = readWebAddress(text);
+  if (!url) {
     throw new AnnealError('InvalidRequest', `${text} is not an address such as https://anneal.example.`);
   }
   const path = url.pathname.replace(/\/+$/, '');

@@ -1,5 +1,5 @@
 /** `anneal stack …`: stack actions besides create, update and delete. */
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { StackAct } from '@anneal/contracts/calls/stacks.ts';
 import type { Command } from '@commander-js/extra-typings';
@@ -156,19 +156,28 @@ function addActions(stack: Command, context: CliContext): void {
     .command('cancel <stack>')
     .description('cancel the current action and roll back to the last complete state')
     .option('--no-rollback', 'keep the current state instead of rolling back')
+    .addOption(yesOption())
     .addOption(waitOption())
     .addOption(noWaitOption())
     .addOption(formatOption())
     .addHelpText('after', exampleText('stack cancel web', 'stack cancel web --no-rollback'))
-    .action((given, { rollback, ...options }) =>
-      start(context, {
+    .action(async (given, { rollback, yes, ...options }) => {
+      await confirm(context, { yes, what: () => describeCancel(context, given) });
+      await start(context, {
         ...options,
         stack: given,
         begun: 'Cancelling',
         ...(rollback && { wanted: 'ROLLBACK' }),
         action: { kind: 'cancel', rollback },
-      }),
-    );
+      });
+    });
+}
+
+/** The effect of the cancel, for the question. Empty for a stack that the cancel itself refuses. */
+async function describeCancel(context: CliContext, stack: string): Promise<string[]> {
+  const { cancelOutlook, outlookText } = await import('@anneal/client/cancel-outlook.ts');
+  const outlook = await cancelOutlook(await context.client(), stack).catch(ignoreNotFound);
+  return outlook ? [`Cancel the action of stack ${stack}.`, ...outlookText(outlook)] : [];
 }
 
 async function start(

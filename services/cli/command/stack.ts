@@ -6,6 +6,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { CliContext } from '../context.ts';
 import { printWarnings } from '../print/warning.ts';
 import { paintStatus } from '../print/status.ts';
+import { shownState } from '@anneal/client/text/stack-state.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
 import { Reported } from '../exit.ts';
 import { confirm, yesOption } from './confirm.ts';
@@ -53,7 +54,7 @@ function addCreate(stack: Command, context: CliContext): void {
   stack
     .command('create <name>')
     .description('create a stack from a template')
-    .requiredOption('-t, --template <file>', 'template: a file or a URL')
+    .option('-t, --template <file>', 'template: a file or a URL')
     .addOption(environmentOption())
     .addOption(parameterOption())
     .addOption(parameterFileOption())
@@ -69,8 +70,12 @@ function addCreate(stack: Command, context: CliContext): void {
       exampleText('stack create web -t web.yaml', 'stack create web -t web.yaml -e prod.yaml -P version=2 --wait'),
     )
     .action(async (name, options) => {
+      const { template } = options;
+      if (template === undefined) {
+        throw new AnnealError('InvalidRequest', `Cannot create ${name}: give --template FILE, a file or a URL.`);
+      }
       const bundle = await readBundle({
-        template: options.template,
+        template,
         environments: options.environment,
         cwd: context.cwd,
         bodyLimit: bodyLimitOf(context),
@@ -85,7 +90,7 @@ function addCreate(stack: Command, context: CliContext): void {
         onFailure: options.onFailure ?? (options.rollback ? 'rollback' : undefined),
         ...(options.tag.length > 0 && { tags: options.tag }),
       });
-      printWarnings(context.output, ref.warnings, options.template);
+      printWarnings(context.output, ref.warnings, template);
       const began = { begun: `Creating ${name}`, wanted: 'CREATE' };
       await settle({ context, client, ref, wait: options.wait, format: options.output, ...began });
     });
@@ -208,7 +213,7 @@ function addStackList(stack: Command, context: CliContext): void {
       const { stacks, why } = await context.parts(['stacks', 'why']);
       const naming = allProjects && format === 'table' ? (await context.part('identity')).projects.list() : [];
       // Without explanations, as from a server that is partly down, the list is still right.
-      const explaining = format === 'table' ? why.lines().catch(() => undefined) : undefined;
+      const explaining = why.lines().catch(() => undefined);
       const listing = stacks.list({
         ...(deleted && { deleted }),
         ...(nested && { nested }),
@@ -217,7 +222,8 @@ function addStackList(stack: Command, context: CliContext): void {
         ...(limit !== undefined && { limit }),
       });
       // Together, because a user without the right gets an error from each.
-      const [rows, lines, projects] = await Promise.all([listing, explaining, naming]);
+      const [found, lines, projects] = await Promise.all([listing, explaining, naming]);
+      const rows = found.map((row) => ({ ...row, why: lines?.get(row.id) ?? null }));
       const names = new Map(projects.map(({ id, name }) => [id, name]));
       output.list(format, {
         rows,
@@ -225,12 +231,10 @@ function addStackList(stack: Command, context: CliContext): void {
         note: 'why',
         columns: {
           name: (row) => row.stack_name,
-          status: (row, colors) => paintStatus(row.stack_status, colors),
+          status: (row, colors) => paintStatus(shownState(row), colors),
           age: (row) => formatAge(row.creation_time, context.now()),
           ...(allProjects && { project: (row: (typeof rows)[number]) => names.get(row.project ?? '') ?? row.project }),
-          ...(rows.some(({ id }) => lines?.has(id)) && {
-            why: (row: (typeof rows)[number]) => lines?.get(row.id),
-          }),
+          ...(rows.some(({ why: line }) => line !== null) && { why: (row: (typeof rows)[number]) => row.why }),
           id: (row) => row.id,
         },
       });
@@ -342,7 +346,7 @@ function stackFields(
     ['name', stack.stack_name],
     ['id', stack.id],
     ['description', stack.description ?? ''],
-    ['status', paintStatus(stack.stack_status, colors)],
+    ['status', paintStatus(shownState(stack), colors)],
     ...(why ? [['why', why] as const] : []),
     ['reason', stack.stack_status_reason ?? ''],
     ['created', stack.creation_time ?? ''],

@@ -126,6 +126,8 @@ describe('command help', () => {
       'deployment download',
       'deployment delete',
       'node remove',
+      'node confirm-off',
+      'node clear-suspect',
       'node interrupt',
       'node dhcp-config',
       'inspection-rule delete',

@@ -1,4 +1,5 @@
 /** Files that a user names: their text, and the reason in words when one cannot be read or written. */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { existsSync } from 'node:fs';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -48,7 +49,7 @@ export async function readText(file: string, cwd: string): Promise<string> {
 export async function readJsonFile(file: string, cwd: string): Promise<Json> {
   const text = await readText(file, cwd);
   try {
-    return JSON.parse(text) as Json;
+    return parseExact(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new AnnealError('InvalidRequest', `${file} is not JSON: ${reason}.`, { cause: error });

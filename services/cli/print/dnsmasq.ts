@@ -1,5 +1,5 @@
 /** The configuration of dnsmasq for machines that boot by PXE. Pure. */
-import { isIPv4 } from 'node:net';
+import { ipFamily } from '@anneal/contracts/readers/ip.ts';
 
 export interface DnsmasqParameters {
   /** Under which machines reach the server. */
@@ -19,7 +19,7 @@ export interface DnsmasqParameters {
  */
 const serverAddress = (url: string, network: string): string => {
   const { hostname } = new URL(url);
-  return isIPv4(hostname) ? hostname : network;
+  return ipFamily(hostname) === 4 ? hostname : network;
 };
 
 export function dnsmasqConfig({ url, interface: name, range, proxy, ipxe }: DnsmasqParameters): string {

@@ -11,7 +11,7 @@ export function describeFailedStack(stack: Stack, colors: Colors, wanted?: strin
   if (status === 'DELETE_COMPLETE') return [`${headline} did not complete, because the stack was deleted.`];
   const back = status === 'ROLLBACK_COMPLETE' ? [rolledBack(name, wanted)] : [];
   if (!first) {
-    const why = back.length > 0 ? 'was cancelled.' : `failed: ${stack.stack_status_reason ?? ''}`;
+    const why = back.length > 0 || stack.cancelled ? 'was cancelled.' : `failed: ${stack.stack_status_reason ?? ''}`;
     return [`${headline} ${why}`, ...back, `See: anneal stack events ${name}`];
   }
   return [

@@ -2,7 +2,8 @@
 import { diffLines, hunksOf } from '@anneal/client/text/diff.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { StackRevision } from '@anneal/contracts/calls/stack-history.ts';
-import { stringify } from 'yaml';
+import { exactYaml } from '@anneal/contracts/exact-yaml.ts';
+import { Scalar, stringify } from 'yaml';
 import type { Colors } from '../output.ts';
 
 /** The actor of a revision: `admin`, `policy grow`. */
@@ -22,7 +23,7 @@ interface Contents {
 
 /** As YAML 1.1 reads it, which the server does: `yes` stays text. */
 const yamlOf = (value: JsonObject): string =>
-  stringify(value, { version: '1.1', lineWidth: 100, blockQuote: 'literal' }).trimEnd();
+  exactYaml({ stringify, Scalar }, value, { version: '1.1', lineWidth: 100, blockQuote: 'literal' }).trimEnd();
 
 /** The lines of a difference, like those of `diff -u`. Empty without one. */
 export function differenceLines(before: Contents, after: Contents, colors: Colors): string[] {

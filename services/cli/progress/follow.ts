@@ -5,11 +5,14 @@
  *     never makes the view wrong.
  * F2. It ends when the stack is no longer in progress or is deleted. Aborting it does not stop the stack.
  * F3. It waits for a server that stops answering, and shows the missed events when the server is back.
+ * F4. When nothing happens, it reports what the stack waits for, and again when that changes, because the log of a
+ *     pipeline has no other way to say it.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@anneal/client/connect.ts';
 import type { Resource, Stack, StackEventRow } from '@anneal/client/representation.ts';
 import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
+import { Silence } from './silence.ts';
 
 export interface StackProgress {
   stack: Stack;
@@ -38,8 +41,11 @@ export async function followStack(parameters: {
   onProgress: (progress: StackProgress) => void;
   /** Called once when the server stops answering, and once, without an error, when it answers again. */
   onOutage?: ((error: AnnealError | undefined) => void) | undefined;
+  /** F4 */
+  onReason?: ((reason: string) => void) | undefined;
 }): Promise<Stack> {
-  const { client, stackId, signal, onProgress, onOutage } = parameters;
+  const { client, stackId, signal, onProgress, onOutage, onReason } = parameters;
+  const silence = new Silence(performance.now());
   const streaming = new AbortController();
   const stopped = AbortSignal.any([signal, streaming.signal]);
   const nudge = createNudge();
@@ -55,6 +61,12 @@ export async function followStack(parameters: {
       marker = events.at(-1)?.id ?? marker;
       onProgress({ stack, resources, events, ended });
       if (ended) return stack;
+      if (events.length > 0) silence.break(performance.now());
+      else if (onReason && silence.isDue(performance.now())) {
+        // Only a help: the stack goes on, whatever the server answers.
+        const reason = await client.actions.why({ stack: stackId }).catch(() => undefined);
+        if (reason && silence.isNew(reason.summary)) onReason(reason.summary);
+      }
       await delay(shortestGap, undefined, { signal });
       await nudge.wait(longestGap - shortestGap, signal);
     }

@@ -59,6 +59,8 @@ export async function showProgress(parameters: {
         else
           output.note(outage ? `${outage} Retrying; the stack itself is not affected.` : 'Reconnected to the server.');
       },
+      // On a terminal, the tree shows what a resource waits for.
+      ...(!live && { onReason: (reason: string) => (quiet ? output.note(reason) : output.line(`waiting: ${reason}`)) }),
       onProgress(progress) {
         latest = progress;
         slow = undefined;

@@ -7,6 +7,7 @@ import { nestedIdOf, stackIdOf } from '@anneal/client/nested.ts';
 import type { Resource, Stack } from '@anneal/client/representation.ts';
 import type { Colors } from '../output.ts';
 import { reasonText } from '@anneal/client/text/reason.ts';
+import { shownState } from '@anneal/client/text/stack-state.ts';
 import { toneOf, type Tone } from '@anneal/client/text/tone.ts';
 import { truncate } from '../terminal/fit.ts';
 import { markOf } from '../print/status.ts';
@@ -112,7 +113,7 @@ export function renderTree(parameters: {
   const hasTime = least + between + timeWidth <= room;
   const hasType = least + between + timeWidth + between + typeWidth <= room;
   const all = [
-    `${markOf(toneOf(stack.stack_status), colors)} ${colors.bold(stack.stack_name)}  ${stateText(stack.stack_status)}`,
+    `${markOf(toneOf(shownState(stack)), colors)} ${colors.bold(stack.stack_name)}  ${stateText(shownState(stack))}`,
     ...lines.map(({ left, type, state, time, note }) =>
       [
         pad(left, leftWidth),

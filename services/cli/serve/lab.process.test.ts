@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,6 +55,28 @@ describe('the lab beside the server', () => {
     await done;
     expect(failures.map(String)).toEqual(['Error: try 1', 'Error: try 2']);
     expect(started).toEqual([false]);
+  });
+
+  it('ends with its server when the reader of its output ends first', async () => {
+    const command = new URL('../anneal.mjs', import.meta.url).pathname;
+    const server = spawn(process.execPath, [command, 'serve', '--port', '0', '--data', folder, '--lab', '1'], {
+      env: { PATH: process.env['PATH'], HOME: folder },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = once(server, 'exit');
+    let text = '';
+    server.stdout.setEncoding('utf8').on('data', (more: string) => (text += more));
+    await eventually(() => text.includes('Ctrl-C'), { what: 'the server', last: () => text });
+    const { pid } = JSON.parse(await readFile(join(folder, 'lab', 'lab.json'), 'utf8')) as { pid: number };
+    server.stdout.destroy();
+    server.stderr.destroy();
+    server.kill('SIGINT');
+    expect(await ended).toEqual([0, null]);
+    try {
+      expect(isRunning(pid)).toBe(false);
+    } finally {
+      if (isRunning(pid)) process.kill(pid, 'SIGKILL');
+    }
   });
 
   it.skipIf(process.platform !== 'linux')(

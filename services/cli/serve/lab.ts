@@ -114,7 +114,7 @@ async function findLab(folder: string): Promise<LabFile | 'silent' | undefined> 
     const lab = labSchema.parse(JSON.parse(await readFile(join(folder, 'lab.json'), 'utf8')));
     if (!isRunning(lab.pid)) return undefined;
     const response = await fetch(new URL('/redfish/v1/', lab.url), { signal: AbortSignal.timeout(3000) });
-    await response.body?.cancel();
+    await response.arrayBuffer();
     return response.ok ? lab : undefined;
   } catch (error) {
     return error instanceof DOMException && error.name === 'TimeoutError' ? 'silent' : undefined;

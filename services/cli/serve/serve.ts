@@ -4,7 +4,8 @@
  * V1. A stop ends everything that this process started: first the services, so that none talks to machines that lose
  *     power, then the lab.
  * V2. A kill at any moment leaves only the data folder and the running lab, from which the next start continues.
- * V3. The first signal stops in order, the second at once.
+ * V3. The first signal stops in order, the second at once. npm, `timeout` and a launcher pass on a signal that this process
+ *     has had already, so one that comes right after the first is the same.
  */
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
@@ -36,6 +37,9 @@ import { startLabProcess, type RunningLab } from './lab.ts';
 import { lockDataFolder, type Lock } from '@anneal/runtime/service/folder-lock.ts';
 import { choosePort, healthPortBeside } from './port.ts';
 import { startSeparately, type Replicas } from './separate.ts';
+
+/** V3. Shorter than a person takes to press Ctrl-C again. */
+const sameSignalMs = 300;
 
 // The gateway is last, so that it accepts requests only when the other services run.
 const services = [
@@ -75,8 +79,10 @@ export async function serve(parameters: ServeParameters): Promise<void> {
     'abort',
     () => {
       output.note('Stopping … press Ctrl-C again to stop immediately.');
+      const first = performance.now();
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
         process.on(signal, () => {
+          if (performance.now() - first < sameSignalMs) return;
           lab?.kill();
           process.exit(exitCodes.interrupted);
         });

@@ -2,6 +2,7 @@
  * Renders many templates in one run: one case per input line and one answer per output line, in the same order. An
  * invalid case is answered with its errors and never stops the others.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { parseJsonText } from '@anneal/python/yaml/json-text.ts';
@@ -72,7 +73,7 @@ function objectOf(value: Json | undefined, field: string): JsonObject {
 }
 
 function pick(value: JsonObject, names: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
+  return toRecord(
     Object.entries(names).flatMap(([from, to]) => (typeof value[from] === 'string' ? [[to, value[from]]] : [])),
   );
 }

@@ -1,4 +1,5 @@
 /** Converts the arguments of an offline command to the compiler's input. Reads all files here and calls no server. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { parseJsonText } from '@anneal/python/yaml/json-text.ts';
@@ -94,7 +95,7 @@ export function textsOf(value: JsonObject, where: string): Record<string, string
 /** Parses parameters: `name=5` is a number, `name="5"` and `name=five` are texts. */
 function readJsonPairs(texts: readonly string[]): JsonObject {
   const pairs = Object.entries(readPairs(texts, '--parameter'));
-  return Object.fromEntries(pairs.map(([name, text]) => [name, parseJson(text) ?? text]));
+  return toRecord(pairs.map(([name, text]) => [name, parseJson(text) ?? text]));
 }
 
 /** Undefined when the text is not JSON. */

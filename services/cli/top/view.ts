@@ -116,7 +116,7 @@ export function topLines(
       title: ['NEEDS YOU', 'SINCE', 'WHY'],
       none: 'Nothing needs a person.',
       rows: overview.needs.map(({ kind, name, since, summary }) => [
-        kind === 'stack' || kind === 'node' || kind === 'host' ? `${kind} ${name}` : name,
+        kind === 'service' || kind === 'dead letters' ? name : `${kind} ${name}`,
         formatAge(since, now),
         summary,
       ]),

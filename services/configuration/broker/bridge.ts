@@ -15,13 +15,14 @@ import { createHash } from 'node:crypto';
 import type { HostDoor } from '@anneal/bus/hosts/door.ts';
 import { AnnealError, kindOf, toFailure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import { jsonOrText } from '@anneal/contracts/plain-json.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
+import { readGivenJson } from '@anneal/runtime/given-json.ts';
 import { Serial } from '@anneal/runtime/work/serial.ts';
 import { change } from '@anneal/store/change.ts';
 import type { HostDocument } from '../collections.ts';
 import { takeInput } from '../deployments/runs/carry-out.ts';
 import { hearOf } from '../hosts/host.ts';
+import { runNamedBy } from '../deployments/answers/named-run.ts';
 import { handleMessage } from '../deployments/answers/posted.ts';
 import { readHostMessage } from '../hosts/response-body.ts';
 import { takeAndClaim, type CallContext } from '../queue-calls.ts';
@@ -109,7 +110,7 @@ export class HostBridge {
       throw new AnnealError('Unauthorized', `Host ${hostId} has no credentials for the broker any more.`); // G4
     }
     await this.#noteSeen(host);
-    if (bytes.byteLength > context.queues.limits.post.most) return this.#refuseLong(host, bytes.byteLength);
+    if (bytes.byteLength > context.queues.limits.post.most) return this.#refuseLong(host, bytes);
     const body = bodyOf(bytes);
     const read = readHostMessage(body);
     const message = read.ok ? read.message : undefined;
@@ -165,21 +166,28 @@ export class HostBridge {
     }
   }
 
-  /** Fails the request that the host works on, because otherwise it would wait for an answer until its limit. */
-  async #refuseLong(host: HostDocument, bytes: number): Promise<JsonObject> {
+  /** Fails the run that the message names, or else the request that the host works on: it would wait until its limit. */
+  async #refuseLong(host: HostDocument, bytes: Uint8Array): Promise<JsonObject> {
     const { context, sizeSetting } = this.#options;
-    const error = `Host ${host.name} sent a message of ${bytes} bytes over the broker; the limit is ${context.queues.limits.post.most} (${sizeSetting}). Shorten stdout, stderr and the outputs.`;
+    const size = bytes.byteLength;
+    const error = `Host ${host.name} sent a message of ${size} bytes over the broker; the limit is ${context.queues.limits.post.most} (${sizeSetting}). Shorten stdout, stderr and the outputs.`;
     const first = await firstMessage(context.queues, hostQueue(host, 'requests'));
-    if (first?.claim_client === brokerClient) {
+    const named = await runNamedBy(context, host, { body: Buffer.from(bytes).toString() });
+    const run = named ?? (first?.claim_client === brokerClient ? first.id : undefined);
+    if (run !== undefined) {
       const failure = toFailure(new AnnealError('TooLarge', error));
-      await takeInput(context, { run: first.id }, { kind: 'refused', host, failure });
+      await takeInput(context, { run }, { kind: 'refused', host, failure });
     }
-    this.#log.warn({ host: host.id, bytes }, 'message of a host dropped: it is too large');
+    this.#log.warn({ host: host.id, bytes: size }, 'message of a host dropped: it is too large');
     return { accepted: false, error };
   }
 }
 
 const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** The JSON value, or the text itself where it is none: the text is then refused like every other wrong form. */
-const bodyOf = (bytes: Uint8Array): Json => jsonOrText(Buffer.from(bytes).toString());
+/** The JSON value, or the text itself where it cannot be read: the text is then refused like every other wrong form. */
+function bodyOf(bytes: Uint8Array): Json {
+  const text = Buffer.from(bytes).toString();
+  const read = readGivenJson(text);
+  return read.isRead ? (read.value as Json) : text;
+}

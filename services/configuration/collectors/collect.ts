@@ -10,6 +10,7 @@
  *    in the list, so the host gets it even when the first answer was lost.
  * K4 Two reads without a change between them return the same metadata, so the host does nothing.
  */
+import { numberOf } from '@anneal/contracts/exact-number.ts';
 import { hostRequestSchema, type HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { type QueueMessage } from '@anneal/contracts/calls/queues.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -171,4 +172,4 @@ function deploymentForm(request: HostRequest, signal: Readonly<Record<string, st
 
 /** Converts numbers and booleans to text for the script hook, which fails to export them as environment variables. */
 const readable = (group: string, value: Json): Json =>
-  group === 'script' && (typeof value === 'number' || typeof value === 'boolean') ? String(value) : value;
+  group === 'script' && (numberOf(value) !== undefined || typeof value === 'boolean') ? JSON.stringify(value) : value;

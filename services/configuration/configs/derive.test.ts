@@ -60,6 +60,16 @@ describe('a digest', () => {
     expect(digestOf(script, { a: 1 })).not.toBe(digestOf(script, { a: 2 }));
     expect(digestOf(script, {})).not.toBe(digestOf({ ...script, config: 'y' }, {}));
   });
+  it('ignores what describes an input or an output', () => {
+    const digest = (description?: string) => {
+      const entry = { name: 'a', ...(description !== undefined && { description }) };
+      const properties = { inputs: [entry], outputs: [entry] };
+      const config = readConfig(secrets, 'OS::Heat::SoftwareConfig', properties);
+      expect([config.inputs[0]?.description, config.outputs[0]?.description]).toEqual([description, description]);
+      return digestOf(config, {});
+    };
+    expect(digest('what it is for')).toBe(digest());
+  });
 });
 
 describe('replace_on_change', () => {

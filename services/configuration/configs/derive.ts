@@ -4,6 +4,7 @@
  * The rules are Heat's: declared inputs with the given value or their default, then the values that no input declares,
  * then the `deploy_*` inputs, which describe the script's stack, host and action.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { createHash } from 'node:crypto';
 import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { isObject, storedProperty, type Json, type JsonObject, type SealableObject } from '@anneal/contracts/json.ts';
@@ -18,13 +19,14 @@ export interface ConfigInput {
   readonly type: string;
   readonly default: Json;
   readonly replace_on_change: boolean;
-  readonly description?: string;
+  /** It may be sealed, as every text of a template. */
+  readonly description?: Json;
   /** Only in a config that a client stored by the API: the value, unless the deployment gives another one. */
   readonly value?: Json;
 }
 export interface ConfigOutput {
   readonly name: string;
-  readonly description?: string;
+  readonly description?: Json;
   readonly type: string;
   readonly error_output: boolean;
 }
@@ -47,22 +49,30 @@ export const strings = (value: Json | undefined): string[] =>
     (item): item is string => typeof item === 'string' && item !== '',
   );
 
-/** Everything but the default, which may be a secret. */
-const readInput = (secrets: Secrets, { default: value = null, ...input }: JsonObject): ConfigInput => {
+const described = (description: Json): { description?: Json } => (description === null ? {} : { description });
+
+/** Everything but the default and the description, which may be secrets. */
+const readInput = (secrets: Secrets, given: JsonObject): ConfigInput => {
+  const { default: value = null, description = null, ...input } = given;
   const { name, type, replace_on_change: replaces } = secrets.open<JsonObject>(input);
   return {
     name: text(name, ''),
     type: text(type, 'String'),
     default: value,
     replace_on_change: replaces === true,
+    ...described(description),
   };
 };
-const readOutputs = (value: Json | undefined): ConfigOutput[] =>
-  items(value).map((output) => ({
-    name: text(output.name, ''),
-    type: text(output.type, 'String'),
-    error_output: output.error_output === true,
-  }));
+/** Everything but the description. */
+const readOutput = (secrets: Secrets, { description = null, ...output }: JsonObject): ConfigOutput => {
+  const { name, type, error_output: isError } = secrets.open<JsonObject>(output);
+  return {
+    name: text(name, ''),
+    type: text(type, 'String'),
+    error_output: isError === true,
+    ...described(description),
+  };
+};
 
 /** An entry of a component, with its actions and its tool open. */
 const readEntry = (secrets: Secrets, { actions, tool, ...entry }: JsonObject): JsonObject => ({
@@ -81,7 +91,7 @@ function readOptions(secrets: Secrets, value: Json | undefined): JsonObject {
   });
   const { on_interrupt: interrupt } = options;
   const chosen = interrupt === undefined ? {} : { on_interrupt: secrets.open<Json>(interrupt) };
-  return { ...options, ...Object.fromEntries(limits), ...chosen };
+  return { ...options, ...toRecord(limits), ...chosen };
 }
 
 /** The host that the properties of a deployment name. */
@@ -96,7 +106,7 @@ export function readConfig(secrets: Secrets, type: string, properties: SealableO
   const group = (fallback: string): string => text(openProperty(secrets, properties, 'group'), fallback);
   const common = {
     inputs: items(sealLeaves(secrets, stored('inputs'))).map((input) => readInput(secrets, input)),
-    outputs: readOutputs(openProperty(secrets, properties, 'outputs')),
+    outputs: items(sealLeaves(secrets, stored('outputs'))).map((output) => readOutput(secrets, output)),
     options: readOptions(secrets, stored('options')),
   };
   const given = stored('config') ?? '';
@@ -207,14 +217,16 @@ const foreignTransport: ReadonlySet<string> = new Set([
   'deploy_region_name',
 ]);
 
+/** The outputs as the host gets them. */
+export const outputsFor = ({ outputs }: StoredConfig): { name: string; type: string; error_output: boolean }[] =>
+  outputs.map(({ name, type, error_output }) => ({ name, type, error_output }));
+
 /** Digest of a config and its values. Equal digests mean that a new run would repeat the last one. */
 export function digestOf(config: StoredConfig, values: JsonObject): string {
   const inputs = config.inputs.map((input) => [input.name, values[input.name] ?? input.value ?? input.default]);
   const extra = Object.entries(values).filter(([name]) => !config.inputs.some((input) => input.name === name));
-  const parts = [config.group, config.config, inputs, extra.toSorted(byName), config.outputs, config.options];
-  return createHash('sha256')
-    .update(stableText(parts as Json))
-    .digest('hex');
+  const parts = [config.group, config.config, inputs, extra.toSorted(byName), outputsFor(config), config.options];
+  return createHash('sha256').update(stableText(parts)).digest('hex');
 }
 
 const byName = (a: readonly [string, unknown], b: readonly [string, unknown]): number =>
@@ -223,7 +235,7 @@ const byName = (a: readonly [string, unknown], b: readonly [string, unknown]): n
 /** JSON with sorted keys, so that the order of a mapping's keys does not matter. */
 function stableText(value: Json): string {
   return JSON.stringify(value, (_key, item: Json) =>
-    isObject(item) ? Object.fromEntries(Object.entries(item).toSorted(byName)) : item,
+    isObject(item) ? toRecord(Object.entries(item).toSorted(byName)) : item,
   );
 }
 

@@ -1,4 +1,6 @@
 /** Configs that are maps: inputs are put into them before a host sees them. Pure. */
+import { holdsValues } from '@anneal/contracts/exact-number.ts';
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 
@@ -20,7 +22,7 @@ export function fillIn(config: Json, { inputs, key, strict, isHidden }: Filling)
   const missing = new Set<string>();
   const fill = (value: Json): Json => {
     if (Array.isArray(value)) return value.map(fill);
-    if (typeof value !== 'object' || value === null) return value;
+    if (!holdsValues(value)) return value;
     const entries = Object.entries(value);
     const [only] = entries;
     if (entries.length === 1 && only?.[0] === key && typeof only[1] === 'string') {
@@ -28,7 +30,7 @@ export function fillIn(config: Json, { inputs, key, strict, isHidden }: Filling)
       if (given === undefined) missing.add(only[1]);
       return given ?? null;
     }
-    return Object.fromEntries(entries.map(([name, item]): [string, Json] => [name, fill(item)])) satisfies JsonObject;
+    return toRecord(entries.map(([name, item]): [string, Json] => [name, fill(item)])) satisfies JsonObject;
   };
   const filled = fill(config);
   if (strict && missing.size > 0 && isHidden) {

@@ -9,6 +9,7 @@
  *
  * The limit of the stack's action ends every phase.
  */
+import { numberOf } from '@anneal/contracts/exact-number.ts';
 import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
@@ -20,8 +21,8 @@ const mostSeconds = 30 * 86_400;
 export const limitNames = ['timeout', 'queue_timeout', 'grace'];
 
 export const secondsOf = (value: Json | undefined): number | undefined => {
-  const seconds = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-  return typeof seconds === 'number' && seconds > 0 && seconds <= mostSeconds ? seconds : undefined;
+  const seconds = typeof value === 'string' && value.trim() !== '' ? Number(value) : numberOf(value);
+  return seconds !== undefined && seconds > 0 && seconds <= mostSeconds ? seconds : undefined;
 };
 
 /** @throws AnnealError InvalidRequest for limits that are no numbers of seconds. */

@@ -8,6 +8,7 @@
  * K2 A content is removed when no deployment, config or message names it. All that name one are in an index.
  * K3 The blobs of this service differ from those of others by their first line, so no other service removes them.
  */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { createHash } from 'node:crypto';
 import type { ConfigReference } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -106,7 +107,7 @@ export class StoredContents {
       throw new AnnealError('Unavailable', `The store does not have content ${blob} of a config; restore its blobs.`);
     }
     const text = stored.slice(firstLine.length);
-    const value = JSON.parse(text) as Json;
+    const value = parseExact(text);
     this.#remember(blob, { value, text });
     return value;
   }

@@ -2,6 +2,7 @@
  * A collection whose documents have their long texts, maps and lists in blobs. Its users see whole documents: a write
  * takes the long values out, and a read puts them in.
  */
+import { isExact, holdsValues } from '@anneal/contracts/exact-number.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { BulkOperation, Collection, Draft } from '@anneal/store/port.ts';
 import { storedApartCharacters, type StoredContents, type WithContents } from './stored-contents.ts';
@@ -81,7 +82,7 @@ function longValuesIn(document: object, places: readonly Path[]): LongValue[] {
       const inside: LongValue[] = [];
       takeLong(value, inside);
       for (const { path, value: long } of inside) found.push({ path: [...done, ...path], value: long });
-    } else if (typeof value === 'object' && value !== null) {
+    } else if (typeof value === 'object' && value !== null && !isExact(value)) {
       for (const each of name === every ? Object.keys(value) : [name]) {
         done.push(each);
         visit((value as Record<string, unknown>)[each], place, at + 1);
@@ -97,7 +98,7 @@ function longValuesIn(document: object, places: readonly Path[]): LongValue[] {
 export function sizeWithin(value: unknown, most: number): number | undefined {
   let size = ownSize(value);
   if (size > most) return undefined;
-  if (typeof value !== 'object' || value === null) return size;
+  if (!holdsValues(value)) return size;
   for (const name in value) {
     const inside = sizeWithin((value as Record<string, unknown>)[name], most - size);
     if (inside === undefined) return undefined;
@@ -115,7 +116,7 @@ const ownSize = (value: unknown): number => 4 + (typeof value === 'string' ? val
 function takeLong(value: unknown, found: LongValue[]): number {
   const before = found.length;
   let size = ownSize(value);
-  if (typeof value === 'object' && value !== null) {
+  if (typeof value === 'object' && value !== null && !isExact(value)) {
     for (const name in value) {
       const known = found.length;
       size += takeLong((value as Record<string, unknown>)[name], found) + name.length;

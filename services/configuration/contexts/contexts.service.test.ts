@@ -95,6 +95,18 @@ describe('a context', () => {
     await rig.event('context.applied', resource.id);
   });
 
+  it('runs a config only on members of its roles', async () => {
+    rig = await createRig({ environment });
+    const [head = '', node = ''] = await hosts('head', 'node');
+    const configs = [{ config: await config('all') }, { config: await config('heads'), name: 'boss', roles: ['head'] }];
+    const properties = { members: { head, compute: node }, configs };
+    const { resource } = await rig.request('create', { type, name: 'ctx', properties });
+    const texts = [await run(head), await run(head), await run(node)].map(({ request }) => request.config);
+    expect(texts).toEqual(['all', 'heads', 'all']);
+    expect(await rig.final(resource.id)).toMatchObject({ status: 'complete' });
+    expect(await rig.claim(node)).toBeUndefined();
+  });
+
   it('G2: several changes of hosts cause one version and one run on each member', async () => {
     rig = await createRig({ environment });
     const [a = '', b = ''] = await hosts('a', 'b');

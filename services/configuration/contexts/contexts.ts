@@ -12,6 +12,7 @@
  * G5 Between requests the engine sends other members as a signal. The newest signal of the newest request counts.
  * G4 While a member has never asked for work, there is no version: the first phase is not complete.
  */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
 import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { json } from '@anneal/contracts/json.ts';
@@ -87,7 +88,7 @@ export class Contexts {
    */
   async follow({ data }: Envelope<z.infer<typeof resourceSignalSchema>>): Promise<void> {
     const { stored } = this.#options;
-    const parsed = followSignalSchema.safeParse(data.signal);
+    const parsed = safeParseExact(followSignalSchema, data.signal);
     if (!parsed.success) throw new AnnealError('InvalidMessage', `The signal to ${data.resource.name} has no members.`);
     const { follows, sequence } = parsed.data;
     const { id } = data.resource;

@@ -1,4 +1,5 @@
 /** The data of a context: what its hosts publish, for templates, configs and API clients. Pure. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { ContextData, ContextMember } from '@anneal/contracts/calls/context.ts';
 import { sameJson, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { HostDocument } from '../collections.ts';
@@ -41,13 +42,13 @@ export function contextContent(
         state: host.status,
         address,
         addresses,
-        facts: Object.fromEntries(chosen.map((name) => [name, host.facts[name] ?? null])),
+        facts: toRecord(chosen.map((name) => [name, host.facts[name] ?? null])),
       },
     ];
   });
   const sorted = present.toSorted((a, b) => order(a.name, b.name) || order(a.host, b.host));
   const byRole = (read: (member: ContextMember) => string | null): Record<string, string[]> =>
-    Object.fromEntries(
+    toRecord(
       [...new Set(members.flatMap(({ roles }) => roles))].map((role) => [
         role,
         sorted.filter(({ roles }) => roles.includes(role)).flatMap((member) => read(member) ?? []),

@@ -1,4 +1,6 @@
 /** Takes over a deployment that ran before this installation knew it. Its config does not run again. Pure. */
+import { numberOf } from '@anneal/contracts/exact-number.ts';
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { DeploymentState } from '../collections.ts';
 import { storedOutputs } from './decisions/outcome.ts';
@@ -12,7 +14,7 @@ const ownAttributes: ReadonlySet<string> = new Set(['deploy_stdout', 'deploy_std
  */
 export function adoptedState(resting: DeploymentState, data: JsonObject): DeploymentState {
   const attributes = isObject(data['attributes']) ? data['attributes'] : {};
-  const outputs = Object.fromEntries(Object.entries(attributes).filter(([name]) => !ownAttributes.has(name)));
+  const outputs = toRecord(Object.entries(attributes).filter(([name]) => !ownAttributes.has(name)));
   const code = attributes['deploy_status_code'];
   const hasFailed = data['failed'] === true;
   return {
@@ -20,7 +22,7 @@ export function adoptedState(resting: DeploymentState, data: JsonObject): Deploy
     reason: hasFailed ? 'Adopted; its config had failed' : 'Adopted; its config had run',
     applied: hasFailed ? null : resting.applied,
     output_values: storedOutputs(resting.config, outputs),
-    status_code: typeof code === 'number' ? code : null,
+    status_code: numberOf(code) ?? null,
     stdout: text(attributes['deploy_stdout']),
     stderr: text(attributes['deploy_stderr']),
   };

@@ -1,4 +1,6 @@
 /** Views of configs: those that templates define and those that deployments derive. Secrets are masked. */
+import { parseExact } from '@anneal/contracts/read-json.ts';
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { ConfigView } from '@anneal/contracts/calls/configs.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
@@ -12,8 +14,8 @@ interface Kept {
 
 /** Inputs or outputs as Heat shows them: without absent values, and `replace_on_change` only where it is true. */
 const plain = (items: readonly object[]): JsonObject[] =>
-  (JSON.parse(JSON.stringify(items)) as JsonObject[]).map((item) =>
-    Object.fromEntries(
+  (parseExact(JSON.stringify(items)) as JsonObject[]).map((item) =>
+    toRecord(
       Object.entries(item).filter(
         ([key, value]) => !(key === 'default' && value === null) && !(key === 'replace_on_change' && value === false),
       ),
@@ -30,7 +32,7 @@ export function viewConfig(secrets: Secrets, document: ConfigurationResource): C
     project: document.project,
     stack_id: document.stack_id,
     options: secrets.mask(config.options),
-    outputs: plain(config.outputs),
+    outputs: secrets.mask<JsonObject[]>(plain(config.outputs)),
     created_at: deployment?.created_at ?? document.asker.time,
   };
   // The request to a host holds the input values, and of a component only the entry that the action selects.

@@ -203,7 +203,7 @@ describe('the answer of a host', () => {
 
   it('M3: is refused with every mistake when it is wrong, and kept as a dead letter with its bytes', async () => {
     const { host } = await begin();
-    const refused = rig.post(host.id, { id: 7, status_code: 'no' });
+    const refused = rig.answer(host, { id: 7, status_code: 'no' });
     await expect(refused).rejects.toMatchObject({
       code: 'InvalidRequest',
       mistakes: [{ path: 'messages[0].body.id' }, { path: 'messages[0].body.status_code' }],
@@ -217,7 +217,7 @@ describe('the answer of a host', () => {
 
   it('fails the deployment that it names when it is wrong, with the id of the dead letter', async () => {
     const { host, resource, request } = await begin();
-    await expect(rig.post(host.id, { id: request.id, status_code: 'no' })).rejects.toMatchObject({
+    await expect(rig.answer(host, { id: request.id, status_code: 'no' })).rejects.toMatchObject({
       code: 'InvalidRequest',
     });
     const answer = await rig.final(resource.id);

@@ -1,4 +1,5 @@
 /** Views of deployments. Secrets are masked. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { deploymentList, DeploymentView, HostMetadata } from '@anneal/contracts/calls/deployments.ts';
 import type { z } from 'zod';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -6,7 +7,7 @@ import type { Condition } from '@anneal/contracts/calls/stacks.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ConfigurationCollections, ConfigurationResource, DeploymentState, HostDocument } from '../collections.ts';
 import { viewConfig } from './config-view.ts';
-import { findHost } from '../hosts/queues.ts';
+import { idsFor } from '../hosts/names.ts';
 import { answerStateOf } from './decisions/answer-state.ts';
 import { storedOf } from '../contents/stored-output.ts';
 import type { OutputCollections } from '../contents/stored-output.ts';
@@ -34,9 +35,7 @@ export function viewDeployment(
     reason: state.reason,
     config: secrets.mask(state.request?.config ?? state.config.config),
     input_values: secrets.mask(
-      state.request
-        ? Object.fromEntries(state.request.inputs.map((input) => [input.name, input.value]))
-        : state.input_values,
+      state.request ? toRecord(state.request.inputs.map((input) => [input.name, input.value])) : state.input_values,
     ),
     output_values: secrets.mask(state.output_values),
     status_code: state.status_code,
@@ -78,20 +77,20 @@ export async function listDeployments(
   { collections, secrets, acceptances }: ViewContext,
   { project, host, stack_id, config, ended_after: after }: z.output<(typeof deploymentList)['data']>,
 ): Promise<DeploymentView[]> {
-  const hostId = host === undefined ? undefined : ((await findHost(collections, { project, host }))?.id ?? host);
+  const hostIds = host === undefined ? undefined : await idsFor(collections, { project, host });
   const kind = 'deployment';
   const narrowed =
     config !== undefined
       ? { config_id: config }
-      : hostId !== undefined
-        ? { kind, host_id: hostId }
+      : hostIds !== undefined
+        ? { kind, host_id: { in: hostIds } }
         : { kind, ...(stack_id !== undefined && { stack_id }) };
   const found = await collections.resources.find({ where: { project, ...narrowed } });
   const wanted = found.filter(
     (document) =>
       document.removed_at === null &&
       (stack_id === undefined || document.stack_id === stack_id) &&
-      (hostId === undefined || document.host_id === hostId) &&
+      (hostIds === undefined || hostIds.includes(document.host_id ?? '')) &&
       (after === undefined || (document.deployment?.finished_at ?? '') > after),
   );
   const ids = new Set(wanted.flatMap(({ host_id }) => host_id ?? []));
@@ -122,8 +121,8 @@ export async function metadataOf(
   { collections, secrets }: Omit<ViewContext, 'acceptances'>,
   { project, host }: { project: string; host: string },
 ): Promise<HostMetadata['deployments']> {
-  const id = (await findHost(collections, { project, host }))?.id ?? host;
-  const found = await collections.resources.find({ where: { project, kind: 'deployment', host_id: id } });
+  const ids = await idsFor(collections, { project, host });
+  const found = await collections.resources.find({ where: { project, kind: 'deployment', host_id: { in: ids } } });
   return found
     .flatMap((document) => {
       const { deployment: state, config_id, removed_at } = document;

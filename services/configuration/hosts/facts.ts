@@ -2,6 +2,7 @@
  * Facts of a host: what its agent reports about the machine, and what its configs report as outputs named `fact.<name>`.
  * Pure.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { sameJson, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 
 const prefix = 'fact.';
@@ -10,7 +11,7 @@ const limitBytes = 64 * 1024;
 
 /** The facts in the outputs of a config. Text loses the white space around it, because `echo` ends it with a newline. */
 export function factsIn(outputs: JsonObject): JsonObject {
-  return Object.fromEntries(
+  return toRecord(
     Object.entries(outputs).flatMap(([name, value]): [string, Json][] =>
       name.startsWith(prefix) && name.length > prefix.length
         ? [[name.slice(prefix.length), typeof value === 'string' ? value.trim() : value]]
@@ -44,7 +45,7 @@ export function mergeFacts(
     if (added === 0) merged.delete(name);
     else merged.set(name, value);
   }
-  const facts = Object.fromEntries(merged);
+  const facts = toRecord(merged);
   return { facts, changed: !sameJson(facts, before), dropped };
 }
 

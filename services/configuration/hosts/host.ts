@@ -14,6 +14,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { HostCollector, HostView } from '@anneal/contracts/calls/hosts.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
+import { hostNameKey } from '@anneal/contracts/host-name.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { hostRequestsQueue, hostResponsesQueue, queueNamedLike } from '@anneal/contracts/queues.ts';
 import { noPlace, type Occasion, type Origin, type TreePlace } from '@anneal/contracts/origin.ts';
@@ -76,6 +77,7 @@ export async function createHost(
       id,
       project,
       name,
+      name_key: hostNameKey(name),
       status: 'expected',
       status_since: created_at,
       token_hash: hostTokenHash(token),

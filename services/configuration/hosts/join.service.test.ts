@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import * as hostCalls from '@anneal/contracts/calls/hosts.ts';
+import { change } from '@anneal/store/change.ts';
 import { afterEach, describe, expect, it } from 'vitest';
+import { openConfigurationCollections, type HostDocument } from '../collections.ts';
 import { createRig, project, type Rig } from '../testing/running-service.ts';
 
 let rig: Rig;
@@ -10,6 +12,17 @@ const key = 'a key of at least 16';
 const join = (host = 'web') => rig.ask(hostCalls.hostJoin, { project, host });
 const exchange = (join_token: string, with_key = key) =>
   rig.ask(hostCalls.hostJoinExchange, { join_token, key: with_key });
+
+const serve = (name: string) => rig.ask(hostCalls.hostCreate, { id: randomUUID(), name, project, take_joined: true });
+
+/** A joined host as 0.1.0 stored it, without the key of its name. */
+async function earlierHost(name: string): Promise<HostDocument> {
+  const { host } = await join(`h${randomUUID()}`);
+  const { hosts } = await openConfigurationCollections(rig.context.store);
+  const { document } = await change(hosts, host.id, ({ name_key: _key, ...current }) => ({ ...current, name }));
+  if (!document) throw new Error('the host is not in the store');
+  return document;
+}
 
 describe('a host that joins', () => {
   it.each(['/tmp/x', '', 'a\u0001b'])('refuses %j as a name', async (name) => {
@@ -94,5 +107,80 @@ describe('a host that joins', () => {
     const { host } = await join();
     const created = await rig.ask(hostCalls.hostCreate, { id: randomUUID(), name: 'web', project });
     expect(created.host.id).not.toBe(host.id);
+  });
+
+  it.each(['web1.example.org', 'Web1', 'web_1'])('joined as %s is the host of a server of that name', async (name) => {
+    rig = await createRig();
+    const { host } = await join(name);
+    const { host: taken } = await serve(name);
+    expect(taken).toMatchObject({ id: host.id, name });
+    expect((await serve(name)).host.id).not.toBe(host.id);
+  });
+
+  it('N1: is taken by its exact name, although another one differs from it only in the case of letters', async () => {
+    rig = await createRig();
+    const first = await earlierHost('Web1');
+    const second = await earlierHost('web1');
+    expect((await serve('web1')).host.id).toBe(second.id);
+    expect((await join('Web1')).host.id).toBe(first.id);
+    // The exact one is in use.
+    expect([first.id, second.id]).not.toContain((await serve('web1')).host.id);
+  });
+
+  it('N2: is found and taken in another case of letters, also by operators', async () => {
+    rig = await createRig();
+    const { host } = await join('Web1.example.org');
+    expect((await join('web1.EXAMPLE.org')).host).toMatchObject({ id: host.id, name: 'Web1.example.org' });
+    const shown = await rig.ask(hostCalls.hostShow, { project, host: 'web1.example.org' });
+    expect(shown.id).toBe(host.id);
+    expect((await serve('web1.example.org')).host.id).toBe(host.id);
+    await expect(rig.ask(hostCalls.hostShow, { project, host: 'web1-example-org' })).rejects.toMatchObject({
+      code: 'NotFound',
+    });
+  });
+
+  it('N3: is not taken when several differ from the name in the case of letters; the error names them', async () => {
+    rig = await createRig();
+    await earlierHost('Web1');
+    await earlierHost('WEB1');
+    await rig.restart({});
+    const refused = {
+      code: 'InvalidRequest',
+      message: expect.stringContaining('no host web1, and WEB1 and Web1 differ'),
+    };
+    await expect(serve('web1')).rejects.toMatchObject(refused);
+    await expect(rig.ask(hostCalls.hostShow, { project, host: 'web1' })).rejects.toMatchObject(refused);
+  });
+
+  it.each(['a b', 'größe', 'web1.', 'a'.repeat(64)])(
+    'is refused under the new name %j, with the rule',
+    async (name) => {
+      rig = await createRig();
+      await expect(join(name)).rejects.toMatchObject({
+        code: 'InvalidRequest',
+        message: expect.stringContaining('a host name consists of parts of 1 to 63 letters'),
+        mistakes: [{ path: 'host', found: name }],
+      });
+      expect((await rig.ask(hostCalls.hostList, { project })).hosts).toEqual([]);
+    },
+  );
+
+  it('keeps the name that 0.1.0 accepted, and is found by it, after an update also in another case', async () => {
+    rig = await createRig();
+    const { id } = await earlierHost('My Box');
+    expect((await join('My Box')).host.id).toBe(id);
+    await rig.restart({});
+    expect((await join('my box')).host.id).toBe(id);
+  });
+
+  it('resembles the name of another host while no server uses it', async () => {
+    rig = await createRig();
+    for (const name of ['web1.example.org', 'web-1', 'web2']) await join(name);
+    const { host } = await serve('web1');
+    const similar = async () => (await rig.ask(hostCalls.hostShow, { project, host: host.id, similar: true })).similar;
+    expect(await similar()).toEqual(['web-1', 'web1.example.org']);
+    await serve('web-1');
+    expect(await similar()).toEqual(['web1.example.org']);
+    expect(await rig.ask(hostCalls.hostShow, { project, host: host.id })).not.toHaveProperty('similar');
   });
 });

@@ -6,15 +6,15 @@
  * J2 A repeat of the exchange with the same key returns the same token, because the answer may have been lost.
  * J3 An exchange replaces the token of the host, so that the machine that joined last is the host.
  *
- * A joined host exists without a stack. An `OS::Heat::DeployedServer` of the same name takes it while no other one does:
- * the host is then that server, and returns when the server is deleted.
+ * A joined host exists without a stack. An `OS::Heat::DeployedServer` whose name means it (`names.ts`) takes it while no
+ * other one does: the host is then that server, and returns when the server is deleted.
  */
 import { randomUUID } from 'node:crypto';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { change } from '@anneal/store/change.ts';
 import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
 import type { HostDocument } from '../collections.ts';
-import { findHost } from './queues.ts';
+import { checkHostName, findHost, joinedHosts } from './names.ts';
 import { armRevocation, createHost, hostTokenHash, openHostToken, withToken, type HostContext } from './host.ts';
 
 export interface JoinToken {
@@ -23,13 +23,18 @@ export interface JoinToken {
   readonly expires_at: string;
 }
 
-/** @throws AnnealError QuotaExceeded for a new host, NotFound for one that is deleted meanwhile */
+/**
+ * A host that exists keeps the name that it has, whatever an earlier release accepted.
+ * @throws AnnealError InvalidRequest for the name of a new host, QuotaExceeded for a new host, NotFound for one that is
+ * deleted meanwhile
+ */
 export async function issueJoinToken(
   context: HostContext,
   { project, host: named }: { project: string; host: string },
 ): Promise<JoinToken> {
   const { collections, service } = context;
   const found = await findHost(collections, { project, host: named });
+  if (!found) checkHostName(named);
   const { host } = found ? { host: found } : await createHost(context, { id: randomUUID(), name: named, project });
   const join_token = newCredential(24);
   const expires_at = new Date(service.now().getTime() + context.joinMs).toISOString();
@@ -79,8 +84,8 @@ export async function exchangeJoinToken(
 
 /**
  * Gives a free joined host to the server of a stack: the one with the id `take`, otherwise one with the name. Undefined
- * when no host has the name.
- * @throws AnnealError NotFound or Conflict when the host `take` cannot be given
+ * when the name means no free joined host.
+ * @throws AnnealError NotFound or Conflict when the host `take` cannot be given, InvalidRequest when the name fits several
  */
 export async function takeHost(
   context: HostContext,
@@ -91,7 +96,7 @@ export async function takeHost(
   if (take !== undefined) return takeExisting(context, { id, project, take });
   // An earlier call made a host for the server.
   if (await context.collections.hosts.get(id)) return undefined;
-  const named = await context.collections.hosts.find({ where: { project, name }, orderBy: ['created_at'] });
+  const named = await joinedHosts(context.collections, { project, name });
   const free = named.find((each) => isFree(each));
   if (!free) return undefined;
   const { document, changed } = await change(context.collections.hosts, free.id, (current) =>

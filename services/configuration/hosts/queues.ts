@@ -6,6 +6,7 @@
 import { hostRequestsQueue, hostResponsesQueue } from '@anneal/contracts/queues.ts';
 import type { ConfigurationCollections, HostDocument } from '../collections.ts';
 import { openQueue, queueId, type MessageQueue } from '../queues/message-queue.ts';
+import { findExactly } from './names.ts';
 
 export type QueueUse = 'read' | 'write';
 
@@ -53,29 +54,12 @@ export async function resolveQueue(
   }
   const short = shortName.exec(queue);
   if (short?.[1] !== undefined) {
-    const host = await findHost({ hosts }, { project, host: short[1] });
+    const host = await findExactly({ hosts }, { project, host: short[1] });
     if (host) return hostQueue(host, short[2] as 'requests' | 'responses');
   }
   const own: ResolvedQueue = { ...openQueue(project, queue), host: null, role: null };
   if ((await queues.get(own.id))?.host_id === null) return own;
-  const host = await findHost({ hosts }, { project, host: queue });
+  const host = await findExactly({ hosts }, { project, host: queue });
   if (host) return hostQueue(host, use === 'read' ? 'requests' : 'responses');
   return own;
-}
-
-/** Finds a host by id, or the newest host with that name. */
-export async function findHost(
-  { hosts }: Pick<ConfigurationCollections, 'hosts'>,
-  { project, host }: { project?: string | undefined; host: string },
-): Promise<HostDocument | undefined> {
-  const byId = await hosts.get(host);
-  if (byId && (project === undefined || byId.project === project)) return byId;
-  if (project === undefined) return undefined;
-  const [newest] = await hosts.find({
-    where: { project, name: host },
-    orderBy: ['created_at'],
-    descending: true,
-    limit: 1,
-  });
-  return newest;
 }

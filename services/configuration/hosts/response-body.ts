@@ -1,4 +1,5 @@
 /** Reads the messages that a host may post to its responses queue, in all accepted forms. Pure. */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
 import {
   hostHelloSchema,
   hostProgressSchema,
@@ -9,6 +10,7 @@ import {
 } from '@anneal/contracts/calls/host-messages.ts';
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { readGivenJson } from '@anneal/runtime/given-json.ts';
 import type { z } from 'zod';
 
 export type HostMessage =
@@ -25,14 +27,17 @@ export type ReadHostMessage =
 const heatKeys = ['deploy_stdout', 'deploy_stderr', 'deploy_status_code'];
 
 export function readHostMessage(body: Json): ReadHostMessage {
-  if (!isObject(body)) {
-    return refused([mistake('', `must be a JSON object, not ${kindOf(body)}`)]);
-  }
+  if (!isObject(body)) return refused([mistake('', whyNoObject(body))]);
   if ('hello' in body) return read(hostHelloSchema, body, (hello) => ({ kind: 'hello', hello }));
   if ('progress' in body) return read(hostProgressSchema, body, (progress) => ({ kind: 'progress', progress }));
-  if (heatKeys.some((key) => key in body)) return readHeatForm(body);
+  if (isHeatForm(body)) return readHeatForm(body);
   return read(hostResponseSchema, body, (response) => ({ kind: 'response', response }));
 }
+
+const isHeatForm = (body: JsonObject): boolean => heatKeys.some((key) => key in body);
+
+/** Whether a message has the form of heat-agents without an id, whatever its values. */
+export const isAnonymousAnswer = (body: JsonObject): boolean => isHeatForm(body) && body['id'] === undefined;
 
 /** The signal of heat-agents: `{deploy_stdout, deploy_stderr, deploy_status_code, <output>: value, …}`. */
 function readHeatForm(body: JsonObject): ReadHostMessage {
@@ -56,9 +61,18 @@ function readHeatForm(body: JsonObject): ReadHostMessage {
 }
 
 function read<T>(schema: z.ZodType<T>, body: Json, wrap: (value: T) => HostMessage): ReadHostMessage {
-  const parsed = schema.safeParse(body);
+  const parsed = safeParseExact(schema, body);
   if (parsed.success) return { ok: true, message: wrap(parsed.data) };
   return refused(parsed.error.issues.map((issue) => mistake(issue.path.join('.'), issue.message)));
+}
+
+/**
+ * A text may also be an object that is not readable: too deep, cut, with a forbidden key. The reason quotes nothing, because
+ * the text may quote a secret.
+ */
+function whyNoObject(body: Json): string {
+  const given = typeof body === 'string' && /^\s*[[{]/.test(body) ? readGivenJson(body) : undefined;
+  return given?.isRead === false ? given.why : `must be a JSON object, not ${kindOf(body)}`;
 }
 
 const kindOf = (body: Json): string => (body === null ? 'null' : Array.isArray(body) ? 'an array' : `a ${typeof body}`);

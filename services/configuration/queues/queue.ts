@@ -6,6 +6,7 @@
  * Q3 A message past its time to live is invisible, whether or not it has been swept.
  * Q4 A delayed message is neither claimed nor popped nor listed before its time. It does not delay those behind it.
  */
+import { isUuid } from '@anneal/contracts/readers/uuid.ts';
 import type { QueueMessage, QueueView } from '@anneal/contracts/calls/queues.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
@@ -284,8 +285,6 @@ export async function listMessages(
   };
 }
 
-const messageId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** The position of a marker, which is that of a page or the id of its last message. Undefined for a removed message. */
 async function positionOf(
   context: QueueContext,
@@ -293,7 +292,7 @@ async function positionOf(
   marker: string | undefined,
 ): Promise<number | undefined> {
   if (marker === undefined) return 0;
-  if (messageId.test(marker)) {
+  if (isUuid(marker.toLowerCase())) {
     const message = await context.collections.messages.get(marker);
     return message?.queue === queue.id ? message.sequence : undefined;
   }

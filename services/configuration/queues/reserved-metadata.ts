@@ -1,4 +1,5 @@
 /** Zaqar's reserved metadata of a user's queue: what Anneal honours of it, and its values. Pure. */
+import { numberOf } from '@anneal/contracts/exact-number.ts';
 import { mostMessageDelay } from '@anneal/contracts/calls/queues.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
@@ -16,14 +17,15 @@ export interface ClaimBounds {
 
 /** Undefined when the queue does not limit claims. */
 export function claimBounds(metadata: JsonObject): ClaimBounds | undefined {
-  const { _max_claim_count: most, _dead_letter_queue: name, _dead_letter_queue_messages_ttl: ttl } = metadata;
-  if (typeof most !== 'number' || typeof name !== 'string') return undefined;
-  return { most, deadLetterQueue: name, ttl: typeof ttl === 'number' ? ttl : undefined };
+  const { _max_claim_count: count, _dead_letter_queue: name, _dead_letter_queue_messages_ttl: ttl } = metadata;
+  const most = numberOf(count);
+  if (most === undefined || typeof name !== 'string') return undefined;
+  return { most, deadLetterQueue: name, ttl: numberOf(ttl) };
 }
 
 /** Seconds by which the queue delays a message that names no delay itself. */
 export function defaultDelay({ _default_message_delay: seconds }: JsonObject): number {
-  return typeof seconds === 'number' ? seconds : 0;
+  return numberOf(seconds) ?? 0;
 }
 
 /** Zaqar's default, for a queue that names none. */
@@ -33,13 +35,13 @@ const ttlBounds = { least: 60, most: 1_209_600 };
 
 /** Seconds that a message lives that names no time itself. */
 export function defaultTtl({ _default_message_ttl: seconds }: JsonObject): number {
-  return typeof seconds === 'number' ? seconds : usualTtl;
+  return numberOf(seconds) ?? usualTtl;
 }
 
 /** @throws AnnealError TooLarge for a post with more bytes than its queue takes at once. */
 export function refuseLargePost({ name, metadata }: { name: string; metadata: JsonObject }, bytes: number): void {
-  const { _max_messages_post_size: most } = metadata;
-  if (typeof most !== 'number' || bytes <= most) return;
+  const most = numberOf(metadata['_max_messages_post_size']);
+  if (most === undefined || bytes <= most) return;
   throw new AnnealError(
     'TooLarge',
     `Message collection size is too large. Max size ${most} (_max_messages_post_size of queue ${name}), it has ${bytes}.`,
@@ -65,7 +67,7 @@ export function checkMetadata(
   const count =
     (most: number, least = 1) =>
     (value: Json) =>
-      typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most;
+      Number.isInteger(numberOf(value)) && Number(value) >= least && Number(value) <= most;
   const isOther = (value: Json) => typeof value === 'string' && queueName.test(value) && value !== queue.name;
   const mistakes = [
     ...wrong(

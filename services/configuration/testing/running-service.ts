@@ -1,5 +1,5 @@
 /** For tests: a configuration service on the real embedded bus and store, with a test engine and test hosts. */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import * as hostMessages from '@anneal/contracts/calls/host-messages.ts';
 import * as hostCalls from '@anneal/contracts/calls/hosts.ts';
 import * as queueCalls from '@anneal/contracts/calls/queues.ts';
@@ -13,6 +13,7 @@ import {
   resourceDelete,
   resourceResume,
   resourceSuspend,
+  resourceWithdraw,
   resourceUpdate,
   type ResourceRequest,
   type ResourceResponse,
@@ -31,6 +32,7 @@ const contractOf = {
   suspend: resourceSuspend,
   resume: resourceResume,
   cancel: resourceCancel,
+  withdraw: resourceWithdraw,
 };
 
 export interface Rig {
@@ -43,7 +45,10 @@ export interface Rig {
   final(resourceId: string, fence?: number): Promise<ResourceResponse>;
   host(name: string): Promise<{ id: string; token: string }>;
   claim(hostId: string, options?: { client_id?: string; ttl?: number }): Promise<Claimed | undefined>;
+  /** Posts to the responses of a host as a user, who may answer for it. */
   post(hostId: string, ...bodies: Json[]): Promise<void>;
+  /** Posts to the responses of a host with its token. */
+  answer(host: { id: string; token: string }, ...bodies: Json[]): Promise<void>;
   event(type: string, subject: string): Promise<Envelope>;
   /** Stops the service and starts it with these settings, as an operator does. */
   restart(environment: Record<string, string>): Promise<void>;
@@ -144,6 +149,16 @@ export async function createRig(
         project,
         queue: `host.${hostId}.responses`,
         client_id: 'host',
+        messages: bodies.map((body) => ({ body, ttl: 600 })),
+      });
+    },
+    async answer({ id, token }, ...bodies) {
+      const token_hash = createHash('sha256').update(token).digest('hex');
+      await rig.ask(queueCalls.queuePost, {
+        project,
+        queue: `host.${id}.responses`,
+        client_id: id,
+        caller: { host_id: id, token_hash },
         messages: bodies.map((body) => ({ body, ttl: 600 })),
       });
     },

@@ -1,4 +1,5 @@
 /** Dead letters: list, show, purge and replay. Secrets are masked. */
+import { holdsValues } from '@anneal/contracts/exact-number.ts';
 import type { Bus, DeadLetter } from '@anneal/bus/port.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { failureSchema } from '@anneal/contracts/failure.ts';
@@ -14,12 +15,22 @@ const deadLetterSchema = z
     id: z.string(),
     queue: z.string(),
     died_at: z.string(),
-    attempts: z.number(),
+    attempts: z.number().meta({ description: 'Also those before its replays.' }),
+    replays: z.number().meta({ description: 'How often it was replayed before it died again.' }),
     failure: failureSchema,
     history: z.array(z.object({ at: z.string(), error: z.string() })),
     message: z.unknown().optional(),
   })
   .meta({ id: 'DeadLetter' });
+const replayedSchema = z.object({
+  id: z.string(),
+  outcome: z.enum(['sent', 'handled', 'died']).meta({
+    description:
+      '`sent`: it had no end within the wait. `handled`: its service took it. `died`: it is a dead letter again.',
+  }),
+  dead_letter: z.string().optional().meta({ description: 'Its new id, when it died again.' }),
+  failure: failureSchema.optional().meta({ description: 'Why it died again.' }),
+});
 const limit = z.int().min(1).max(1000).default(20);
 
 export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secrets }): Route[] {
@@ -28,6 +39,7 @@ export function deadLetterEndpoints({ bus, secrets }: { bus: Bus; secrets: Secre
     queue: letter.queue,
     died_at: letter.diedAt,
     attempts: letter.attempts,
+    replays: letter.replays ?? 0,
     failure: letter.failure,
     history: letter.history,
   });
@@ -104,10 +116,20 @@ const replayEndpoint = (bus: Bus): Route =>
     path: '/dead-letters/{id}/replay',
     summary:
       'Replay a dead letter: send it again to the end of its original queue. `data` changes its data first, ' +
-      'as a JSON merge patch (RFC 7396).',
-    body: z.strictObject({ data: jsonObject.optional() }).nullish(),
+      'as a JSON merge patch (RFC 7396). `wait` awaits the end of the message: handled, or dead again.',
+    body: z
+      .strictObject({
+        data: jsonObject.optional(),
+        wait: z
+          .number()
+          .min(0)
+          .max(30)
+          .optional()
+          .meta({ description: 'The most seconds to wait; 0 when it is absent.' }),
+      })
+      .nullish(),
     status: 202,
-    answer: z.object({ id: z.string() }),
+    answer: replayedSchema,
     handle: async ({ params: { id }, body }) => {
       const patch = body?.data;
       const masked = patch && pathsOf(patch, redaction);
@@ -120,14 +142,19 @@ const replayEndpoint = (bus: Bus): Route =>
         const list = mistakes.map(({ path, message }) => `${path} ${message}`).join('; ');
         throw new AnnealError('InvalidRequest', `Cannot change the dead letter ${id}: ${list}.`, { mistakes });
       }
-      if (!(await bus.deadLetters.replay(id, patch))) throw letterMissing(id);
-      return { id };
+      const waitMs = (body?.wait ?? 0) * 1000;
+      const replayed = await bus.deadLetters.replay(id, { waitMs, ...(patch && { patch }) });
+      if (!replayed) throw letterMissing(id);
+      const { outcome } = replayed;
+      return outcome === 'died'
+        ? { id, outcome, dead_letter: replayed.deadLetter, failure: replayed.failure }
+        : { id, outcome };
     },
   });
 
 /** The places of a text in a value. */
 function pathsOf(value: Json, text: string, path: readonly (string | number)[] = []): string[] {
   if (value === text) return [path.join('.')];
-  if (typeof value !== 'object' || value === null) return [];
+  if (!holdsValues(value)) return [];
   return Object.entries(value).flatMap(([key, inner]) => pathsOf(inner, text, [...path, key]));
 }

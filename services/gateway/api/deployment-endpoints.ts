@@ -1,5 +1,10 @@
 /** Configs and deployments. */
-import { configCreate, configViewSchema } from '@anneal/contracts/calls/configs.ts';
+import {
+  configCreate,
+  configViewSchema,
+  configWarnings,
+  configWarningsSchema,
+} from '@anneal/contracts/calls/configs.ts';
 import {
   deploymentDelete,
   deploymentList,
@@ -44,14 +49,15 @@ function writes({ ask, configLimit }: { ask: Ask; configLimit: BodyLimit }): Rou
       summary: 'Store a config that deployments can run. A repeat with the same id changes nothing.',
       status: 201,
       body: newConfig,
-      answer: configViewSchema,
+      answer: configViewSchema.extend({ warnings: configWarningsSchema }),
       limit: configLimit,
-      handle: ({ request, body }) => {
+      handle: async ({ request, body }) => {
         const project = projectOf(request);
-        return ask('configuration', configCreate, {
+        const created = await ask('configuration', configCreate, {
           project,
           data: { ...body, project, inputs: [], outputs: [], forget: true },
         });
+        return { ...created, ...configWarnings(created) };
       },
     }),
     route({

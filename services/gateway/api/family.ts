@@ -42,6 +42,7 @@ import {
 import { templateEndpoints } from './template-endpoints.ts';
 import { systemEndpoints } from './system-endpoints.ts';
 import { cronTriggerEndpoints, executionEndpoints, workflowEndpoints } from './workflow-endpoints.ts';
+import { keyHeaders, type Repeats } from '../repeats/repeats.ts';
 import type { ReplicaWatch } from '../replicas.ts';
 import { apiWording } from './wording.ts';
 
@@ -59,6 +60,7 @@ export type ApiOptions = EventEndpointOptions &
     version: string;
     directory: Pick<DirectoryReader, 'users' | 'projects'>;
     replicas: Pick<ReplicaWatch, 'list'>;
+    repeats: Pick<Repeats, 'serve'>;
     allowedOrigins: readonly string[];
     report: (error: unknown, request: FastifyRequest) => void;
   };
@@ -104,6 +106,7 @@ export function apiFamily(scope: FastifyInstance, options: ApiOptions): void {
   allowOrigins(scope, options.allowedOrigins);
   requireToken(scope, options.authenticate, { skip: opensWithTicket });
   answerConditionally(scope);
+  options.repeats.serve(scope);
   const messages = messagesDocument(options.version);
   serveRoutes(scope, [
     route({
@@ -123,6 +126,7 @@ export function apiFamily(scope: FastifyInstance, options: ApiOptions): void {
     error: problemDetailsSchema,
     errorType: problemDetailsType,
     operationId: operationName,
+    postHeaders: keyHeaders,
     hasEntityTags: true,
   });
   serveRoutes(scope, apiRoutes(options), { isStrict: true, hasHead: true });

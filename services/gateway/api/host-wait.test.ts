@@ -1,7 +1,7 @@
 import type { DeploymentView } from '@anneal/contracts/calls/deployments.ts';
 import type { HostView } from '@anneal/contracts/calls/hosts.ts';
 import { expect, it } from 'vitest';
-import { withHost, withoutPower, withSilent } from './host-wait.ts';
+import { withHost, withoutPower, withSilent, withSimilar } from './host-wait.ts';
 
 const why = { summary: 'slow is in progress.', chain: [], exits: ['anneal stack cancel web --no-rollback'] };
 const started = {
@@ -82,4 +82,16 @@ it('withSilent names the host of one server, when the question is about that ser
     exits: expect.arrayContaining(['anneal host show host of db']) as string[],
   });
   expect(withSilent(idle, { idle: ['web'], resource: 'web', silent: both })).toBe(idle);
+});
+
+it('withSimilar asks whether the template means a host that joined under a similar name', () => {
+  const waits = { ...started, resource_name: 'c', answer_state: 'never polled' } as DeploymentView;
+  const found = withHost(why, waits, { host: { ...host('expected'), last_seen_at: null } });
+  expect(withSimilar(found, ['web1.example.org'])).toMatchObject({
+    summary:
+      'c waits for host web1, which has never asked for work; 1 request waits in q. A host web1.example.org joined; do you mean that?',
+    exits: ['give the server in the template the name of the joined host: web1.example.org', ...found.exits],
+  });
+  expect(withSimilar(found, ['a', 'b', 'c', 'd']).summary).toContain('Hosts a, b, c joined; do you mean one of them?');
+  expect(withSimilar(found, [])).toBe(found);
 });

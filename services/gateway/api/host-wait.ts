@@ -31,13 +31,18 @@ export async function explainRequest(
       ({ status, resource_name: name }) => status === 'IN_PROGRESS' && name === request.resource,
     );
     if (!waiting) return why;
-    const host = await ask('configuration', hostShow, { project, data: { project, host: waiting.host_id } });
+    const question = {
+      project,
+      host: waiting.host_id,
+      ...(waiting.answer_state === 'never polled' && { similar: true }),
+    };
+    const host = await ask('configuration', hostShow, { project, data: question });
     // A host runs one config at a time, perhaps one of another stack.
     const running =
       waiting.answer_state === 'not taken'
         ? (await ask('configuration', deploymentList, { project, data: { project, host: host.id } })).deployments
         : [];
-    const explained = withHost(why, waiting, { host, running: running.find(isRunning) });
+    const explained = withSimilar(withHost(why, waiting, { host, running: running.find(isRunning) }), host.similar);
     const { nodes } = await ask('provisioning', nodeList, { data: { instance_id: host.id, limit: 1 } });
     return nodes[0]?.power_state === 'power off' ? withoutPower(explained, nodes[0].name) : explained;
   } catch {
@@ -45,6 +50,8 @@ export async function explainRequest(
   }
 }
 
+/** The most joined hosts that an explanation names. */
+const mostSimilar = 3;
 /** The most silent hosts of a stack that are counted. */
 const mostSilent = 100;
 
@@ -96,7 +103,8 @@ export function withHost(
   deployment: DeploymentView,
   { host, running }: { host: HostView; running?: DeploymentView | undefined },
 ): Why {
-  const { id, resource_name: resource, queued_at: queued, answer_state: state } = deployment;
+  const { id, queued_at: queued, answer_state: state } = deployment;
+  const resource = why.request?.path ?? deployment.resource_name;
   const seen = host.last_seen_at;
   const waiting = `${host.pending} ${host.pending === 1 ? 'request waits' : 'requests wait'} in ${host.requests_queue}`;
   const shared = {
@@ -149,7 +157,7 @@ export function withHost(
       const limit = deployment.deadline === null ? '' : `; ${resource} fails unless it ends by ${deployment.deadline}`;
       return {
         ...shared,
-        summary: `Host ${host.name} ${doneWith(deployment, host)}${limit}.`,
+        summary: `Host ${host.name} ${doneWith({ ...deployment, resource_name: resource }, host)}${limit}.`,
         exits:
           host.status === 'silent'
             ? ['check the machine and its agent', show, 'anneal node list', ...others]
@@ -160,6 +168,23 @@ export function withHost(
       return why;
   }
 }
+
+/** Adds the joined hosts that the template may mean, when the host that it names never asked for work. */
+export function withSimilar(why: Why, similar: readonly string[] = []): Why {
+  const [first, ...others] = similar;
+  if (first === undefined) return why;
+  const shown = similar.slice(0, mostSimilar).join(', ');
+  const asked =
+    others.length === 0
+      ? `A host ${first} joined; do you mean that?`
+      : `Hosts ${shown} joined; do you mean one of them?`;
+  return {
+    ...why,
+    summary: `${why.summary} ${asked}`,
+    exits: [`give the server in the template the name of the joined host: ${first}`, ...why.exits],
+  };
+}
+
 /** The part of a sentence about a host and the config that it runs. */
 function doneWith(running: DeploymentView, { status, last_seen_at: seen }: HostView): string {
   const [name, began] = [running.resource_name ?? running.name, beganAt(running)];

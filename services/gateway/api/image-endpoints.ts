@@ -1,6 +1,6 @@
 /** Images that machines write to their disks. */
 import { imageAdd, imageList, imageSchema, imageShow, uploadFormats } from '@anneal/contracts/calls/images.ts';
-import { sha256Schema } from '@anneal/contracts/calls/boot.ts';
+import { givenSha256Schema } from '@anneal/contracts/readers/checksum.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import type { ImageUploads } from '../images/uploads.ts';
@@ -20,7 +20,11 @@ export function imageEndpoints({ ask, images, newId }: ImageEndpointOptions): Ro
       path: '/images',
       summary:
         'Add an image: its name, where machines fetch it, its checksum and its size. An image cannot be changed.',
-      body: imageSchema.omit({ id: true, created_at: true }).required({ url: true }).strict(),
+      body: imageSchema
+        .omit({ id: true, created_at: true })
+        .extend({ sha256: givenSha256Schema.meta({ description: imageSchema.shape.sha256.description }) })
+        .required({ url: true })
+        .strict(),
       answer: imageAdd.answer,
       status: 201,
       handle: ({ body }) => ask('provisioning', imageAdd, { data: { id: newId(), ...body } }),
@@ -32,7 +36,7 @@ export function imageEndpoints({ ask, images, newId }: ImageEndpointOptions): Ro
         'Add an image whose content is the body, raw or qcow2. The server keeps it as raw content, and serves it to machines.',
       query: z.strictObject({
         name: imageSchema.shape.name,
-        sha256: sha256Schema.optional().meta({ description: 'Checksum of the body, which the server compares.' }),
+        sha256: givenSha256Schema.optional().meta({ description: 'Checksum of the body, which the server compares.' }),
         format: z
           .enum(uploadFormats)
           .optional()

@@ -1,10 +1,18 @@
-/** Reads of the consoles of machines, which Ironic's API does not have. */
+/** Calls about nodes that Ironic's API does not have. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { consoleLogSchema, mostConsoleLines, nodeConsoleLog } from '@anneal/contracts/calls/node-hardware.ts';
+import {
+  nodeClearSuspect,
+  nodeConfirmOff,
+  offWarningSchema,
+  statedReasonSchema,
+} from '@anneal/contracts/calls/nodes.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { callerOf } from '../identity/caller.ts';
+import { occasionOf } from '../identity/occasion.ts';
 import { isOperator } from '@anneal/directory/access.ts';
 import { clientGone } from '../http/client-gone.ts';
 import { route, type Route } from '../http/route.ts';
@@ -37,9 +45,7 @@ export function nodeEndpoints({ ask, stopping }: { ask: Ask; stopping: AbortSign
       sensitive: true,
       handle: async ({ params: { node }, query: { limit = defaultLines, known, wait }, request, reply }) => {
         // It reaches the BMC, and a machine may print secrets.
-        const caller = callerOf(request);
-        if (caller.kind !== 'user' || !isOperator(caller.access, 'member'))
-          throw new AnnealError('Forbidden', 'The console of a node needs the role admin.');
+        requireOperator(request, 'The console of a node');
         const until = performance.now() + wait * 1000;
         const ended = AbortSignal.any([clientGone(reply), stopping]);
         for (;;) {
@@ -50,5 +56,37 @@ export function nodeEndpoints({ ask, stopping }: { ask: Ask; stopping: AbortSign
         }
       },
     }),
+    route({
+      method: 'POST',
+      path: '/nodes/{node}/confirm-off',
+      summary:
+        'State that the machine of a node is off, when its BMC cannot prove it. What waits for the proof goes on, so a false statement lets two machines run as one host. It needs the role admin, and is refused while the BMC says that the machine is on.',
+      body: z.strictObject({ reason: statedReasonSchema.meta({ description: 'Why. It is in the audit log.' }) }),
+      answer: z.object({ warning: offWarningSchema }),
+      reasoned: true,
+      handle: async ({ params: { node }, body: { reason }, request }) => {
+        requireOperator(request, 'The statement that a machine is off');
+        const data = { node, reason, occasion: occasionOf(request) };
+        const { warning } = await ask('provisioning', nodeConfirmOff, { data });
+        return { warning };
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/nodes/{node}/clear-suspect',
+      summary:
+        'Forget the losses of the machine of a node, because a person has looked at it. Placement takes it like any other then. It needs the role admin.',
+      handle: async ({ params: { node }, request }) => {
+        requireOperator(request, 'The end of the suspicion against a node');
+        await ask('provisioning', nodeClearSuspect, { data: { node, occasion: occasionOf(request) } });
+      },
+    }),
   ];
+}
+
+/** @throws AnnealError Forbidden for a caller who is no operator. */
+function requireOperator(request: FastifyRequest, what: string): void {
+  const caller = callerOf(request);
+  if (caller.kind === 'user' && isOperator(caller.access, 'member')) return;
+  throw new AnnealError('Forbidden', `${what} needs the role admin.`);
 }

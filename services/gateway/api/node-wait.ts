@@ -33,7 +33,7 @@ function withTurn(why: Why, name: string, { message, since }: NodeView['conditio
   };
 }
 
-const nameIn = (why: Why): string => why.request?.resource ?? 'The server';
+const nameIn = ({ request }: Why): string => request?.path ?? request?.resource ?? 'The server';
 
 /** Adds the node. Without the text of the error, which names the address of the BMC: only operators may know it. */
 export function withNode(why: Why, name: string, { failures, last_contact: contact, next_try: next }: BmcHealth): Why {

@@ -7,6 +7,7 @@ import { hostOverview, type HostView } from '@anneal/contracts/calls/hosts.ts';
 import { overviewSchema, type Need, type Overview } from '@anneal/contracts/calls/overview.ts';
 import { nodeOverview, type NodeView } from '@anneal/contracts/calls/nodes.ts';
 import { stackOverview, type StackAttention } from '@anneal/contracts/calls/stack-progress.ts';
+import { subscriptionOverview, type StuckSubscription } from '@anneal/contracts/calls/subscriptions.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { z } from 'zod';
 import { brokerAwaySince, isBrokerAway, type Ask } from '../ask.ts';
@@ -18,6 +19,8 @@ import { explainRequest } from './host-wait.ts';
 /** The most objects of each kind that are explained one by one. */
 const most = 20;
 const mostLetters = 1000;
+/** How long a machine may take to join, and a listener to come back, before a person is needed. */
+const patienceMs = 5 * 60_000;
 
 interface OverviewOptions {
   readonly ask: Ask;
@@ -26,64 +29,72 @@ interface OverviewOptions {
   readonly replicas: Pick<ReplicaWatch, 'list'>;
 }
 
-export function overviewEndpoints({ ask, bus, now, replicas }: OverviewOptions): Route[] {
-  return [
-    route({
-      method: 'GET',
-      path: '/overview',
-      summary: 'Show what works, what failed and what needs a person, and count stacks, nodes and hosts by state.',
-      answer: overviewSchema,
-      handle: async ({ request }): Promise<Overview> => {
-        const project = projectOf(request);
-        const operator = isFromOperator(request);
-        const silentParts: SilentPart[] = [];
-        /** The part of one service; undefined when it does not answer, so that the others are still shown. */
-        const part = <T>(name: string, read: () => Promise<T>): Promise<T | undefined> =>
-          read().catch((error: unknown) => {
-            silentParts.push({ name, error });
-            return undefined;
-          });
-        const [stacks, nodes, hosts, letters = []] = await Promise.all([
-          part('scheduling', () => stacksOf(ask, project)),
-          part('provisioning', async () =>
-            operator ? ask('provisioning', nodeOverview, { data: { most } }) : undefined,
-          ),
-          part('configuration', () => hostsOf(ask, project)),
-          part('broker', async () => (operator ? bus.deadLetters.list({ limit: mostLetters }) : [])),
-        ]);
-        const unanswered = needsOfParts(silentParts);
-        const silent = operator ? replicas.list().filter(({ isSilent }) => isSilent) : [];
-        const working = stacks?.working ?? [];
-        const waiting = working.filter(waitsForPerson);
-        const ofLetters = needsOfLetters(letters);
-        const failed = stacks?.failed ?? [];
-        return {
-          stacks: stacks?.counts ?? {},
-          nodes: nodes?.counts ?? {},
-          hosts: hosts?.counts ?? {},
-          needs: [
-            ...unanswered,
-            ...silent.map((each) => needOfReplica(each, now())),
-            ...failed.map(needOfStack),
-            ...waiting.map(needOfStack),
-            ...ofLetters,
-            ...(nodes?.failed ?? []).map(needOfNode),
-            ...(hosts?.needs ?? []).map(needOfHost),
-          ],
-          need_counts: {
-            service: unanswered.length + silent.length,
-            stack: (stacks?.failed_count ?? failed.length) + waiting.length,
-            'dead letters': ofLetters.length,
-            node: nodes?.failed_count ?? 0,
-            host: hosts?.need_count ?? 0,
-          },
-          working: working.filter((stack) => !waitsForPerson(stack)),
-          working_count: (stacks?.working_count ?? working.length) - waiting.length,
-          unavailable: silentParts.map(({ name }) => name),
-        };
-      },
-    }),
-  ];
+export const overviewEndpoints = (options: OverviewOptions): Route[] => [
+  route({
+    method: 'GET',
+    path: '/overview',
+    summary: 'Show what works, what failed and what needs a person, and count stacks, nodes and hosts by state.',
+    answer: overviewSchema,
+    handle: ({ request }) => readOverview(options, { project: projectOf(request), operator: isFromOperator(request) }),
+  }),
+];
+
+/** Asks all services at once. The part of a service that does not answer is missing, and named. */
+export async function readOverview(
+  { ask, bus, now, replicas }: OverviewOptions,
+  { project, operator }: { project: string; operator: boolean },
+): Promise<Overview> {
+  const silentParts: SilentPart[] = [];
+  /** The part of one service; undefined when it does not answer, so that the others are still shown. */
+  const part = <T>(name: string, read: () => Promise<T>): Promise<T | undefined> =>
+    read().catch((error: unknown) => {
+      silentParts.push({ name, error });
+      return undefined;
+    });
+  const latest = new Date(now() - patienceMs).toISOString();
+  const [stacks, nodes, hosts, subscriptions, letters = []] = await Promise.all([
+    part('scheduling', () => stacksOf(ask, project)),
+    part('provisioning', async () => (operator ? ask('provisioning', nodeOverview, { data: { most } }) : undefined)),
+    part('configuration', () => hostsOf(ask, project)),
+    part('notification', () =>
+      ask('notification', subscriptionOverview, { project, data: { project, most, since: latest } }),
+    ),
+    part('broker', async () => (operator ? bus.deadLetters.list({ limit: mostLetters }) : [])),
+  ]);
+  const unanswered = needsOfParts(silentParts);
+  const silent = operator ? replicas.list().filter(({ isSilent }) => isSilent) : [];
+  const { waiting = [], working = [] } = Object.groupBy(stacks?.working ?? [], (stack) =>
+    waitsForPerson(stack, latest) ? 'waiting' : 'working',
+  );
+  const ofLetters = needsOfLetters(letters);
+  const failed = stacks?.failed ?? [];
+  return {
+    stacks: stacks?.counts ?? {},
+    nodes: nodes?.counts ?? {},
+    hosts: hosts?.counts ?? {},
+    needs: [
+      ...unanswered,
+      ...silent.map((each) => needOfReplica(each, now())),
+      ...failed.map(needOfStack),
+      ...waiting.map(needOfStack),
+      ...ofLetters,
+      ...(nodes?.failed ?? []).map(needOfNode),
+      ...(hosts?.needs ?? []).map(needOfHost),
+      ...(subscriptions?.stuck ?? []).map(needOfSubscription),
+    ],
+    need_counts: {
+      service: unanswered.length + silent.length,
+      stack: (stacks?.failed_count ?? failed.length) + waiting.length,
+      'dead letters': ofLetters.length,
+      node: nodes?.failed_count ?? 0,
+      host: hosts?.need_count ?? 0,
+      subscription: subscriptions?.stuck_count ?? 0,
+    },
+    ...(operator && { dead_letters: letters.length }),
+    working,
+    working_count: stacks?.working_count === undefined ? working.length : stacks.working_count - waiting.length,
+    unavailable: silentParts.map(({ name }) => name),
+  };
 }
 
 /** The stacks with explanations down to the host. */
@@ -105,8 +116,16 @@ async function hostsOf(
   return { counts, needs: silent, need_count: counts['silent'] ?? 0 };
 }
 
-/** Whether the stack stands at a hook until an operator or a listener lets it go on. */
-const waitsForPerson = ({ why }: StackAttention): boolean => why.chain.some(({ object }) => object.startsWith('hook '));
+/**
+ * Whether the stack stands until a person lets it go on: at a hook, or at a host that has not joined although it was
+ * expected before `latest`. A machine that Anneal boots is no such host: it joins before a config waits for it.
+ */
+const waitsForPerson = ({ why }: StackAttention, latest: string): boolean =>
+  why.chain.some(
+    ({ object, state, since }) =>
+      object.startsWith('hook ') ||
+      (object.startsWith('host ') && state === 'expected' && since !== null && since <= latest),
+  );
 
 /** A part of the overview that its service did not answer. */
 interface SilentPart {
@@ -197,3 +216,12 @@ function needOfHost({ id, name, pending, last_seen_at: seen }: HostView): Need {
   const summary = `Host ${name} has fallen silent${waiting}.`;
   return { kind: 'host', id, name, summary, since: seen, exits: [`anneal host show ${name}`] };
 }
+
+const needOfSubscription = ({ id, name, reason, since, status }: StuckSubscription): Need => ({
+  kind: 'subscription',
+  id,
+  name,
+  summary: `Subscription ${name} ${reason}.`.replace(/\.\.$/, '.'),
+  since,
+  exits: [`anneal subscription ${status === 'disabled' ? 'resume' : 'test'} ${id}`, `anneal subscription show ${id}`],
+});

@@ -1,4 +1,5 @@
 /** All queues, of the store and of the bus. */
+import { byNaturalOrder } from '@anneal/contracts/natural-order.ts';
 import type { Bus, QueueMeasure } from '@anneal/bus/port.ts';
 import { queueList, queueMessageDelete, queuePost, queueShow, type QueueView } from '@anneal/contracts/calls/queues.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -110,7 +111,7 @@ function queueWrites(options: QueueEndpointOptions): Route[] {
 export async function pageOfAllQueues({ ask, bus }: QueueEndpointOptions, request: FastifyRequest, asked: PageRequest) {
   const { find, sort = 'name', descending, offset = 0, limit: most } = asked;
   const project = projectOf(request);
-  const ofServices = (await busQueues(bus, request)).map(busRow).toSorted((a, b) => byName.compare(a.name, b.name));
+  const ofServices = (await busQueues(bus, request)).map(busRow).toSorted((a, b) => byNaturalOrder(a.name, b.name));
   const own = await pageOfRows(ofServices, listed, { find, limit: ofServices.length });
   const stored = async (from: number, count: number) => {
     const page = {
@@ -153,9 +154,6 @@ const listed: PagedRows<QueueRow> = {
   },
   textsOf: ({ name, kind }) => [name, kind],
 };
-
-/** `shard.2` before `shard.10`. */
-const byName = new Intl.Collator('en', { numeric: true });
 
 function queueReads(options: QueueEndpointOptions): Route[] {
   const { ask, bus, secrets, streams } = options;

@@ -1,7 +1,7 @@
 /** Templates while they are written: what an editor needs to know about one. */
 import { stackShow } from '@anneal/contracts/calls/stacks.ts';
 import { templateCheck, templateCheckAnswerSchema } from '@anneal/contracts/calls/templating.ts';
-import { json } from '@anneal/contracts/json.ts';
+import { jsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
@@ -14,7 +14,7 @@ const checkSchema = z.strictObject({
   template: z.string(),
   files: z.record(z.string(), z.string()).default({}),
   environment_files: z.array(z.string()).default([]),
-  parameters: z.record(z.string(), json).default({}),
+  parameters: jsonObject.meta({ type: 'object' }).default({}),
   stack: z.string().optional().meta({
     description: 'Id of an existing stack, whose files, environment and parameters are used where none are given.',
   }),

@@ -41,8 +41,7 @@ export function bmcEventsFamily(scope: FastifyInstance, { context, now, wording,
       handle: async ({ params, body: event, request: { ip } }) => {
         const address = bmcAddressIn(secrets, params);
         if (address === undefined) {
-          attempts.check(ip);
-          attempts.failed(ip);
+          attempts.refused({ address: ip });
           throw new AnnealError('NotFound', 'No BMC has the address of this subscription. Delete the subscription.');
         }
         await bus.publish([mint(bmcReported, { subject: address, data: { address, event } })]);

@@ -12,6 +12,8 @@ import {
   bootImage,
   bootKeySchema,
   bootLoad,
+  bootMachineSchema,
+  bootPowersOffSchema,
   bootReport,
   bootReportCodes,
   bootReportStatuses,
@@ -93,8 +95,7 @@ export function bootFamily(scope: FastifyInstance, options: BootOptions): void {
       const wrongSecret = hasCode(error, 'NotFound', 'Unauthorized', 'Forbidden');
       if (!wrongSecret) throw error;
       // Only wrong secrets have to wait. A right secret boots, whatever other requests come from its address.
-      attempts.check(ip);
-      attempts.failed(ip);
+      attempts.refused({ address: ip });
       throw new AnnealError(
         'NotFound',
         'Nothing to boot at this address: the secret is wrong or already used, or the node is no longer being deployed or cleaned. Boot the node again from its BMC.',
@@ -195,12 +196,12 @@ const exchangeRoute = ({ ask, guarded }: GuardedOptions): Route =>
     path: '/{secret}/exchange',
     summary: `Exchange the secret for the seed, once; a client that accepts ${shellType} gets it as a script.`,
     headers: z.object({ accept: z.string().optional() }),
-    body: z.object({ key: bootKeySchema }),
+    body: z.object({ key: bootKeySchema, machine: bootMachineSchema }),
     answer: bootSeedSchema,
-    handle: ({ params: { secret }, headers: { accept }, body: { key }, request, reply }) =>
+    handle: ({ params: { secret }, headers: { accept }, body, request, reply }) =>
       guarded(request, async () => {
         void reply.header('cache-control', 'no-store');
-        const seed = await ask('provisioning', bootExchange, { data: { secret, key } });
+        const seed = await ask('provisioning', bootExchange, { data: { secret, ...body } });
         return accept === shellType ? reply.type(`${shellType}; charset=utf-8`).send(bootScript(seed)) : seed;
       }),
   });
@@ -231,6 +232,7 @@ const tokenRoutes = ({ ask, images, guarded }: GuardedOptions): Route[] => [
       status: z.enum(bootReportStatuses),
       message: z.string().max(4096).default(''),
       code: z.enum(bootReportCodes).optional(),
+      powers_off: bootPowersOffSchema,
     }),
     answer: bootReport.answer,
     also: { 204: null },

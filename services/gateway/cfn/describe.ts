@@ -12,6 +12,7 @@ import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { ec2SecretOf } from '@anneal/runtime/secrets/host-keys.ts';
 import { openText, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
+import { Attempts } from '@anneal/runtime/work/attempts.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
@@ -44,6 +45,7 @@ const bodySchema = z.instanceof(Uint8Array).catch(() => new Uint8Array());
 
 /** Serves the two actions at the root of the scope, which gets its own errors. */
 export function describeRoutes(scope: FastifyInstance, options: DescribeOptions): void {
+  const attempts = new Attempts({ now: options.now, what: 'Signing in', free: 20, longestWaitMs: 30_000 });
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   scope.setErrorHandler((error, request, reply) => {
@@ -67,7 +69,11 @@ export function describeRoutes(scope: FastifyInstance, options: DescribeOptions)
       answerType: 'application/xml',
       handle: async ({ body, request, reply }) => {
         const signed = signedRequest(request, body);
-        return sendContent({ signed, reply }, ...(await answer(options, signed, request.id)));
+        const answered = await answer(options, signed, request.id).catch((error: unknown) => {
+          if (hasCode(error, 'Unauthorized')) attempts.refused({ address: request.ip, name: accessKeyOf(signed) });
+          throw error;
+        });
+        return sendContent({ signed, reply }, ...answered);
       },
     }),
   ]);
@@ -81,6 +87,7 @@ const codes: Readonly<Record<string, string>> = {
   NotFound: 'ValidationError',
   NotSupported: 'InvalidAction',
   TooLarge: 'ValidationError',
+  LimitReached: 'Throttling',
   Unavailable: 'ServiceUnavailable',
 };
 
@@ -182,6 +189,8 @@ async function signerOf({ ask, secrets, userKey, now }: DescribeOptions, signed:
   if (!user?.project) throw refused;
   return { project: user.project.id, host_id: undefined, user, accessKey };
 }
+
+const accessKeyOf = (signed: SignedRequest): string => ec2Signature(signed)?.accessKey ?? 'no key';
 
 async function orNone<T>(asked: Promise<T>): Promise<T | undefined> {
   try {

@@ -60,6 +60,7 @@ export function cfnFamily(scope: FastifyInstance, options: CfnOptions): void {
       method: 'POST',
       path: '/signal/*',
       summary: 'Signal a resource.',
+      answersRuns: true,
       ...signed,
       // As in Heat, a refused scaling is no error of the request: the body has the reason.
       answer: stackSignal.answer,

@@ -2,6 +2,7 @@
  * CloudWatch's `PutMetricData`, as cfn-push-stats of heat-cfntools sends it: the measurements of a host or of a machine
  * credential, signed with its keys. Pure.
  */
+import { isoMoment } from '@anneal/contracts/readers/moment.ts';
 import { mostMeasurements, type Measurement } from '@anneal/contracts/calls/measuring.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 
@@ -41,8 +42,8 @@ const mistakeAt = (path: string, message: string): Mistake => ({ code: 'InvalidF
 /** A time without a zone is in UTC, as the clients of AWS send it. Null when it is unreadable. */
 function timeOf(text: string | undefined): string | null | undefined {
   if (text === undefined) return undefined;
-  const at = Date.parse(/Z|[+-]\d\d:?\d\d$/.test(text) ? text : `${text}Z`);
-  return Number.isNaN(at) ? null : new Date(at).toISOString();
+  const at = isoMoment(text);
+  return at === undefined ? null : new Date(at).toISOString();
 }
 
 function dimensionsOf(params: Params, path: string): Record<string, string> {

@@ -6,6 +6,7 @@ import { baseUrl, requestPath } from '../http/base-url.ts';
 import { serveDocument } from '../http/document.ts';
 import { serveRoutes } from '../http/serve-routes.ts';
 import { projectOf, requireToken, type Authenticate } from '../identity/caller.ts';
+import { keyHeaders, type Repeats } from '../repeats/repeats.ts';
 import { actionRoutes } from './stacks/action-routes.ts';
 import { createCompiler, type CompilerOptions } from './stacks/compile.ts';
 import { eventRoutes } from './resources/event-routes.ts';
@@ -31,6 +32,7 @@ export type HeatOptions = CompilerOptions &
     authenticate: Authenticate;
     configLimit: BodyLimit;
     version: string;
+    repeats: Pick<Repeats, 'serve'>;
     report: (error: unknown, request: FastifyRequest) => void;
   };
 
@@ -91,6 +93,7 @@ export function heatFamily(scope: FastifyInstance, options: HeatOptions): void {
     throw heatError('Forbidden', 'HTTPForbidden', 'Access was denied to this resource.');
   });
 
+  options.repeats.serve(scope);
   // Heat names no charset, and some of its clients compare the whole value.
   scope.addHook('onSend', async (_request, reply) => {
     if (reply.getHeader('content-type') !== 'application/json; charset=utf-8') return;
@@ -102,6 +105,7 @@ export function heatFamily(scope: FastifyInstance, options: HeatOptions): void {
     description: 'Compatible with Heat v1: stacks, resources, events, software configs and deployments.',
     version: options.version,
     error: heatErrorSchema,
+    postHeaders: keyHeaders,
   });
   serveRoutes(scope, openRoutes);
   const compiler = createCompiler(options);

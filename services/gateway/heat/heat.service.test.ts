@@ -534,6 +534,12 @@ it('the API serves its versions, resource types and services', async () => {
   ).toEqual({
     resource_types: [{ resource_type: 'OS::Heat::Value', description: 'A value.' }],
   });
+  // Each of these keeps a backtracking matcher busy for seconds or longer.
+  for (const name of ['(.|..)+x$', '(?:.*){20}x$', '(a|aa)+$', '.*.*.*.*.*.*.*.*x$', '((.{9}){9}){9}']) {
+    const filtered = await gateway.call('GET', `${root}/resource_types?name=${encodeURIComponent(name)}`);
+    expect([name, [200, 400].includes(filtered.status)]).toEqual([name, true]);
+  }
+  expect((await gateway.call('GET', `${root}/resource_types?name=%28`)).status).toBe(400);
   expect((await gateway.call('GET', `${root}/resource_types?support_status=DEPRECATED`)).json).toEqual({
     resource_types: [],
   });
@@ -599,14 +605,32 @@ it('the list of services has a row for each service of each process, and for a s
   expect(new Set(services.map(({ id }) => id)).size).toBe(services.length);
 });
 
+it('the list has no stack with a tag that the setting hides', async () => {
+  const other = await startTestGateway({ ANNEAL_GATEWAY_HIDDEN_STACK_TAGS: 'unseen,internal' });
+  const path = `/orchestration/v1/${project}/stacks`;
+  for (const [name, tags] of Object.entries({ a: 'internal', b: 'data-processing-cluster' }))
+    await other.call('POST', path, { stack_name: name, template, parameters: { size: '2' }, tags });
+  const { json } = await other.call('GET', path);
+  expect(json).toMatchObject({ stacks: [{ stack_name: 'b' }] });
+  await other.stop();
+});
+
 it('a service that does not answer causes a 503 with Retry-After and its name', async () => {
-  const slow = await startTestGateway({ ANNEAL_GATEWAY_ANSWER_TIMEOUT_MS: '100' });
+  const slow = await startTestGateway({
+    ANNEAL_GATEWAY_ANSWER_TIMEOUT_MS: '100',
+    ANNEAL_GATEWAY_COMPILE_TIMEOUT_MS: '200',
+  });
   try {
     await slow.behind.stop();
     const { status, headers, json } = await slow.call('GET', `/orchestration/v1/${project}/stacks`);
     expect(status).toBe(503);
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(json).toMatchObject({ error: { message: expect.stringContaining('scheduling') } });
+    expect(json).toMatchObject({ error: { code: 'Unavailable', message: expect.stringContaining('scheduling') } });
+    const compiled = await slow.call('POST', `/orchestration/v1/${project}/validate`, { template });
+    expect([compiled.status, compiled.text]).toEqual([
+      503,
+      expect.stringContaining('200 ms (ANNEAL_GATEWAY_COMPILE_TIMEOUT_MS)'),
+    ]);
   } finally {
     await slow.stop();
   }

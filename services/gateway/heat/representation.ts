@@ -1,4 +1,5 @@
 /** Stacks, resources, outputs and events in Heat's form. Pure: from a view and the address of the stacks to JSON. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { json, type Json } from '@anneal/contracts/json.ts';
 import { conditionSchema, stackViewSchema, type StackEvent, type StackView } from '@anneal/contracts/calls/stacks.ts';
 import { resourceViewSchema, type ResourceView } from '@anneal/contracts/calls/resources.ts';
@@ -30,7 +31,7 @@ function parametersOf(stack: StackView): Record<string, string> {
     'OS::stack_id': stack.id,
     'OS::project_id': stack.project,
     'OS::stack_name': stack.name,
-    ...Object.fromEntries(own),
+    ...toRecord(own),
   };
 }
 
@@ -48,6 +49,10 @@ const rowFields = {
   stack_status_reason: z.string(),
   creation_time: timeText,
   updated_time: timeText.nullable(),
+  finished_at: timeText.nullable().optional().meta({
+    description: 'When the last action ended; null while one runs. Not in Heat.',
+  }),
+  cancelled: z.boolean().optional().meta({ description: 'True when the last action was cancelled. Not in Heat.' }),
   deletion_time: timeText.nullable(),
   stack_owner: z.string(),
   parent: z.string().nullable(),
@@ -137,6 +142,15 @@ export const outputBody = ({ key, description, value, error }: OutputView): z.ou
 
 const statusOf = ({ action, status }: { action: string; status: string }): string => `${action}_${status}`;
 
+/** The end of the last action, which Heat does not show. */
+const endOf = ({
+  finished_at,
+  cancelled,
+}: StackView): Pick<z.output<typeof heatStackRowSchema>, 'finished_at' | 'cancelled'> => ({
+  ...(finished_at !== undefined && { finished_at: heatTimeOrNull(finished_at) }),
+  ...(cancelled && { cancelled }),
+});
+
 export function stackBody(root: Root, stack: StackView): z.output<typeof heatStackSchema> {
   const description = stack.description === '' ? 'No description' : stack.description;
   return {
@@ -145,6 +159,7 @@ export function stackBody(root: Root, stack: StackView): z.output<typeof heatSta
     links: [link(stackHref(root, stack), 'self')],
     creation_time: heatTime(stack.created_at),
     updated_time: heatTimeOrNull(stack.updated_at),
+    ...endOf(stack),
     deletion_time: heatTimeOrNull(stack.deleted_at),
     notification_topics: [],
     parameters: parametersOf(stack),
@@ -176,6 +191,7 @@ export function stackRow(root: Root, stack: StackView): z.output<typeof heatStac
     stack_status_reason: stack.reason,
     creation_time: heatTime(stack.created_at),
     updated_time: heatTimeOrNull(stack.updated_at),
+    ...endOf(stack),
     deletion_time: heatTimeOrNull(stack.deleted_at),
     stack_owner: stack.owner,
     parent: stack.parent,

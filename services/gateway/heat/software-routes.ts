@@ -1,11 +1,10 @@
 /** Software configs and deployments, as Heat's clients store, run and read them. */
-import { randomUUID } from 'node:crypto';
 import * as configCalls from '@anneal/contracts/calls/configs.ts';
 import * as deploymentCalls from '@anneal/contracts/calls/deployments.ts';
 import type { ConfigView } from '@anneal/contracts/calls/configs.ts';
 import type { DeploymentView } from '@anneal/contracts/calls/deployments.ts';
 import { hasCode } from '@anneal/contracts/errors.ts';
-import { json, type JsonObject } from '@anneal/contracts/json.ts';
+import { jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
 import { takePage } from '../http/list.ts';
@@ -13,6 +12,7 @@ import { route, type BodyLimit, type Route } from '../http/route.ts';
 import { projectOf } from '../identity/caller.ts';
 import { heatTime } from './representation.ts';
 import { heatError } from './wording.ts';
+import { newUuid } from '../repeats/ids.ts';
 
 interface SoftwareOptions {
   readonly ask: Ask;
@@ -66,7 +66,7 @@ const newConfigSchema = z.object({
 });
 const oneConfig = z.object({ software_config: configSchema });
 
-const valuesSchema = z.record(z.string(), json);
+const valuesSchema = jsonObject.meta({ type: 'object' });
 const deploymentSchema = z
   .object({
     id: z.string(),
@@ -108,11 +108,12 @@ const configRoutes = ({ ask, configLimit }: SoftwareOptions): Route[] => [
     summary: 'Create a software config.',
     limit: configLimit,
     body: newConfigSchema,
-    answer: oneConfig,
+    answer: oneConfig.extend({ warnings: configCalls.configWarningsSchema }),
     handle: async ({ body, request }) => {
       const project = projectOf(request);
-      const data = { id: randomUUID(), project, ...body };
-      return { software_config: configBody(await ask('configuration', configCalls.configCreate, { project, data })) };
+      const data = { id: newUuid(), project, ...body };
+      const created = await ask('configuration', configCalls.configCreate, { project, data });
+      return { software_config: configBody(created), ...configCalls.configWarnings(created) };
     },
   }),
   route({
@@ -227,7 +228,7 @@ const deploymentWrites = ({ ask }: SoftwareOptions): Route[] => [
       const view = await ask('configuration', deploymentCalls.deploymentCreate, {
         project,
         data: {
-          id: randomUUID(),
+          id: newUuid(),
           project,
           host: body.server_id,
           config: body.config_id,

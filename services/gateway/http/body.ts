@@ -1,13 +1,19 @@
 /** The bodies of requests: JSON of any content type, and uploads. */
+import { isUtf8 } from 'node:buffer';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { FastifyInstance } from 'fastify';
-import { parse as parseJson } from 'secure-json-parse';
-import { exactReviver, mayHoldExact } from '@anneal/python/yaml/json-text.ts';
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type GivenJson, readGivenJson } from '@anneal/runtime/given-json.ts';
+import { bodyTooLarge } from './problem.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Numbers of the body that JSON would change stay exact: 1.0 is not 1 in a template. */
-    exactNumbers?: true;
+    /** A body that is not readable is the body as a text, with `unreadable`, because it may answer for a run. */
+    answersRuns?: true;
+  }
+  interface FastifyRequest {
+    /** The text of a body that cannot be read, and why. Only on a route for answers of hosts, which are not dropped. */
+    unreadable: { readonly text: string; readonly error: AnnealError } | null;
   }
 }
 
@@ -17,22 +23,58 @@ declare module 'fastify' {
  */
 export function readJsonBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser('*', { parseAs: 'string' }, (request, body, done) => {
-    const text = typeof body === 'string' ? body : body.toString('utf8');
+  if (!scope.hasRequestDecorator('unreadable')) scope.decorateRequest('unreadable', null);
+  scope.addHook('preParsing', async (request, reply, payload) => cutLong(request, reply, payload));
+  scope.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+    const text = body.toString();
+    if (request.unreadable) request.unreadable = { ...request.unreadable, text };
+    if (request.unreadable) return done(null, text);
     if (text.trim() === '') return done(null, undefined);
-    if (isTooDeep(text))
-      return done(new AnnealError('InvalidRequest', `The request body is nested deeper than ${deepest} levels.`));
-    try {
-      const isExact = request.routeOptions.config.exactNumbers === true && mayHoldExact(text);
-      const value: unknown = isExact ? parseJson(text, exactReviver) : parseJson(text);
-      // The handler of a large body begins in a turn of its own, because reading the body has taken long enough.
-      if (text.length < charactersOfTurn) done(null, value);
-      else setImmediate(done, null, value);
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      done(new AnnealError('InvalidRequest', `The request body is not valid JSON: ${reason}`));
+    const { config } = request.routeOptions;
+    const given = isUtf8(body as Buffer) ? readGivenJson(text) : notUtf8;
+    if (!given.isRead) {
+      const { why, detail } = given;
+      const reason = detail === undefined ? why : `${why}: ${detail}`;
+      const error = new AnnealError('InvalidRequest', `The request body ${reason}`);
+      if (config.answersRuns !== true) return done(error);
+      request.unreadable = { text, error };
+      return done(null, text);
     }
+    // The handler of a large body begins in a turn of its own, because reading the body has taken long enough.
+    if (text.length < charactersOfTurn) done(null, given.value);
+    else setImmediate(done, null, given.value);
   });
+}
+
+/**
+ * The beginning of a body that is too long, as a text that is not readable, where the rest may answer for a run: the beginning
+ * may name it. Other bodies stay as they are.
+ */
+function cutLong<Payload extends Readable>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: Payload,
+): Payload | Readable {
+  const { headers, routeOptions } = request;
+  const { bodyLimit, config } = routeOptions;
+  const isLong = Number(headers['content-length'] ?? 0) > bodyLimit;
+  const isOther = request.caller?.kind === 'user' || headers['content-type']?.startsWith('multipart/') === true;
+  if (config.answersRuns !== true || !isLong || isOther) return payload;
+  request.unreadable = { text: '', error: bodyTooLarge(request) };
+  // The length that the client declared is not that of the beginning.
+  delete headers['content-length'];
+  // The rest of the body is not read.
+  void reply.header('connection', 'close');
+  return Readable.from(beginningOf(payload, bodyLimit));
+}
+
+async function* beginningOf(payload: Readable, bytes: number): AsyncGenerator<Buffer> {
+  let left = bytes;
+  for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    yield chunk.subarray(0, left);
+    left -= chunk.length;
+    if (left <= 0) return;
+  }
 }
 
 /** Routes whose handlers read the body of a request as a stream, of any content type and length. */
@@ -45,28 +87,8 @@ export function uploadScope(scope: FastifyInstance, build: (uploads: FastifyInst
   });
 }
 
+/** Reading such a text would replace some of its characters. */
+const notUtf8: GivenJson = { isRead: false, why: 'is not valid JSON: it is not UTF-8' };
+
 /** Reading more characters than this takes some ten milliseconds. */
 const charactersOfTurn = 256 * 1024;
-
-/**
- * The deepest accepted nesting, far more than any template has. Readers of a body recurse, so the depth needs a limit.
- */
-const deepest = 500;
-
-const [quote, backslash, list, map, listEnd, mapEnd] = Array.from('"\\[{]}', (character) => character.charCodeAt(0));
-
-/** Compares codes, because a text for each character of a long body costs as much as parsing it. */
-function isTooDeep(text: string): boolean {
-  let depth = 0;
-  let quoted = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code === quote) quoted = !quoted;
-    else if (quoted) {
-      if (code === backslash) index += 1;
-    } else if (code === list || code === map) depth += 1;
-    else if (code === listEnd || code === mapEnd) depth -= 1;
-    if (depth > deepest) return true;
-  }
-  return false;
-}

@@ -33,6 +33,8 @@ export interface DocumentOptions {
   readonly errorType?: string;
   /** An object. Its fields are headers of each request to this address. */
   readonly headers?: (path: string) => z.ZodType | undefined;
+  /** An object. Its fields are headers of each POST that needs a token. */
+  readonly postHeaders?: z.ZodType;
   /** The name of an operation; made of its method and address when it is absent. */
   readonly operationId?: (method: string, path: string) => string;
   /** True for an API whose answers to GET have an `ETag`. */
@@ -78,7 +80,7 @@ const tagOf = (path: string): string =>
 
 /** @throws AnnealError Defect when routes have no declaration. */
 function documentOf(routes: readonly Listed[], options: DocumentOptions & { prefix: string }): object {
-  const { title, description, version, error, errorType = 'application/json', headers, prefix } = options;
+  const { title, description, version, error, errorType = 'application/json', headers, postHeaders, prefix } = options;
   const missing = routes.filter(({ facts }) => !facts);
   if (missing.length > 0) {
     const names = missing.map(({ method, path }) => `${method} ${prefix}${path}`).join(', ');
@@ -95,7 +97,9 @@ function documentOf(routes: readonly Listed[], options: DocumentOptions & { pref
     const parameters = [
       ...pathParameters(path),
       ...(facts.query ? fieldParameters(schemaOf(facts.query, 'input'), 'query') : []),
-      ...[all, facts.headers].flatMap((fields) => (fields ? fieldParameters(schemaOf(fields, 'input'), 'header') : [])),
+      ...[all, method === 'POST' && !isPublic ? postHeaders : undefined, facts.headers].flatMap((fields) =>
+        fields ? fieldParameters(schemaOf(fields, 'input'), 'header') : [],
+      ),
     ];
     (paths[path] ??= {})[method.toLowerCase()] = {
       summary: facts.summary,

@@ -6,6 +6,7 @@
  * I2 Of a parameter that is sent twice the last value counts, because clients that follow a redirect repeat some. A schema
  *    of a list gets all values.
  */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
 import type { AnnealError, Mistake } from '@anneal/contracts/errors.ts';
 import { fieldMistakes, innermost, invalidFields, issueText } from '@anneal/contracts/field-mistakes.ts';
 import { z } from 'zod';
@@ -117,7 +118,7 @@ function booleanIn(text: unknown): unknown {
 /** A function that reads the body. An absent one is an empty object where the schema needs one, so that the mistakes name its fields. */
 export function bodyReader<T>(schema: z.ZodType<T>, refuse: Refuse): (given: unknown) => T {
   return (given) => {
-    let parsed = schema.safeParse(given);
+    let parsed = safeParseExact(schema, given);
     if (!parsed.success && given === undefined) parsed = schema.safeParse({});
     if (parsed.success) return parsed.data;
     throw refuse(fieldMistakes(schema, parsed.error), 'body');

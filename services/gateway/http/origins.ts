@@ -11,11 +11,11 @@ import { varyBy } from './vary.ts';
 
 const permissions = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
-  'access-control-allow-headers': 'X-Auth-Token, Content-Type, If-None-Match, Last-Event-ID',
+  'access-control-allow-headers': 'X-Auth-Token, Content-Type, If-None-Match, Last-Event-ID, Idempotency-Key',
   // Browsers ask again after ten minutes, so a removed origin does not stay allowed for long.
   'access-control-max-age': '600',
 };
-const readable = 'ETag, Retry-After, Allow, Content-Disposition, X-OpenStack-Request-Id';
+const readable = 'ETag, Retry-After, Allow, Content-Disposition, X-OpenStack-Request-Id, Idempotency-Replayed';
 
 /** Allows pages of these origins. Must come before the hook that requires a token, because a preflight has none. */
 export function allowOrigins(scope: FastifyInstance, origins: readonly string[]): void {

@@ -17,7 +17,7 @@ export interface BodyLimit {
 /** The callers that may use a route, and the other facts for the hooks of every request. */
 type RouteFlags = Pick<
   FastifyContextConfig,
-  'public' | 'hosts' | 'checksHost' | 'audited' | 'signallers' | 'sensitive' | 'exactNumbers'
+  'public' | 'hosts' | 'checksHost' | 'audited' | 'reasoned' | 'signallers' | 'sensitive' | 'answersRuns'
 >;
 
 type Schema = z.ZodType;

@@ -51,7 +51,7 @@ const routerPath = (path: string): string => path.replaceAll(':', '::').replaceA
 function serve(scope: FastifyInstance, declared: Route, options: RouteRules): void {
   const { path, limit, handle } = declared;
   const read = inputReader(declared, options);
-  const { public: isPublic, hosts, checksHost, audited, signallers, sensitive, exactNumbers } = declared;
+  const { public: isPublic, hosts, checksHost, audited, reasoned, signallers, sensitive, answersRuns } = declared;
   const plain: RouteOptions = {
     method: methodsOf(declared),
     url: routerPath(path),
@@ -62,9 +62,10 @@ function serve(scope: FastifyInstance, declared: Route, options: RouteRules): vo
       ...(hosts && { hosts }),
       ...(checksHost && { checksHost }),
       ...(audited && { audited }),
+      ...(reasoned && { reasoned }),
       ...(signallers && { signallers }),
       ...(sensitive && { sensitive }),
-      ...(exactNumbers && { exactNumbers }),
+      ...(answersRuns && { answersRuns }),
       ...(declared.upload && { upload: declared.upload }),
       ...(limit && { limitedBy: limit.setting }),
     },

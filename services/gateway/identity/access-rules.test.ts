@@ -24,6 +24,14 @@ describe('an access rule', () => {
     }
   });
 
+  it('costs little when rules and path are made for each other', () => {
+    const before = process.cpuUsage();
+    expect(allows(`GET api /${'**a'.repeat(70)}`, `GET /api/${'a'.repeat(2000)}b`)).toBe(false);
+    expect(allows(`GET api /${'*a'.repeat(100)}`, `GET /api/${'a'.repeat(2000)}b`)).toBe(false);
+    expect(allows('GET api /**', `GET /api/${'a'.repeat(3000)}`)).toBe(false);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(2_000);
+  });
+
   it('allows one part by * and any rest by **', () => {
     expect(allows('GET api /v1/*', 'GET /api/v1/hosts')).toBe(true);
     expect(allows('GET api /v1/*', 'GET /api/v1/hosts/h1')).toBe(false);

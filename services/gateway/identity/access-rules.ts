@@ -5,6 +5,7 @@
  * service, as in `/v1/{project_id}/stacks` for orchestration.
  */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { fitsWildcards, plainParts, type WildPart } from '@anneal/contracts/readers/wildcard.ts';
 import type { AccessRule } from '@anneal/directory/documents.ts';
 
 /** The addresses of the services by their types. The longest come first. */
@@ -28,17 +29,23 @@ const always: ReadonlySet<string> = new Set([
   'GET /identity/v3/auth/catalog',
 ]);
 
-const special = /[.*+?^${}()|[\]\\]/g;
 const parts = /\*\*|\*|\{[^}]*\}|[^*{]+|\{/g;
 
-function fits(pattern: string, path: string): boolean {
-  const source = [...pattern.matchAll(parts)].map(([part]) => {
-    if (part === '**') return '.*';
-    if (part === '*' || (part.startsWith('{') && part.endsWith('}'))) return '[^/]+';
-    return part.replaceAll(special, String.raw`\$&`);
+/** No address of the APIs is as long. Comparing a longer one with all rules would delay other requests. */
+const longestPath = 2048;
+
+const anything: WildPart<string> = { fits: () => true, repeats: true };
+const inPart = (character: string): boolean => character !== '/';
+const onePart: WildPart<string>[] = [
+  { fits: inPart, repeats: false },
+  { fits: inPart, repeats: true },
+];
+
+const partsIn = (pattern: string): WildPart<string>[] =>
+  [...pattern.matchAll(parts)].flatMap(([part]) => {
+    if (part === '**') return [anything];
+    return part === '*' || (part.startsWith('{') && part.endsWith('}')) ? onePart : plainParts(part);
   });
-  return new RegExp(`^${source.join('')}$`).test(path);
-}
 
 /** Whether the rules allow a request for this path, as it was sent. */
 export function allowedByRules(
@@ -49,7 +56,10 @@ export function allowedByRules(
   const found = services.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`));
   if (!found) return false;
   const below = path.slice(found.prefix.length);
-  return rules.some((rule) => rule.service === found.type && rule.method === method && fits(rule.path, below));
+  if (below.length > longestPath) return false;
+  return rules.some(
+    (rule) => rule.service === found.type && rule.method === method && fitsWildcards(partsIn(rule.path), below),
+  );
 }
 
 /** @throws AnnealError Forbidden for a request that the rules of an application credential do not allow */

@@ -73,6 +73,17 @@ describe('the audit log', () => {
     expect(await lineOf(stranger.headers)).toMatchObject({ names: {}, user: null, status: 401, outcome: 'refused' });
   });
 
+  it('has the reason of a call that demands one for the log', async () => {
+    const said = { reason: 'unplugged' };
+    const confirmed = await gateway.call('POST', '/api/v1/nodes/rack1-7/confirm-off', said);
+    expect(await lineOf(confirmed.headers)).toMatchObject({
+      action: 'POST /api/v1/nodes/:node/confirm-off',
+      names: { node: 'rack1-7' },
+      user: admin,
+      reason: 'unplugged',
+    });
+  });
+
   it('names the user whose rights are not enough', async () => {
     const reader = { user: { name: 'reader', password: 'reader hunter2', default_project_id: project } };
     const { json } = await gateway.call('POST', '/identity/v3/users', reader);
@@ -97,5 +108,16 @@ describe('the audit log', () => {
     const requests = lines().map(({ request }) => request);
     expect(requests).not.toContain(read.headers.get('x-openstack-request-id'));
     for (const secret of ['hunter2', password, gateway.token]) expect(text).not.toContain(secret);
+  });
+
+  it('has a line for each read, or for no call, when the setting says so', async () => {
+    await gateway.restart({ ANNEAL_GATEWAY_AUDIT: 'all' });
+    const read = await gateway.call('GET', '/api/v1/hosts');
+    expect(await lineOf(read.headers)).toMatchObject({ action: 'GET /api/v1/hosts' });
+    await gateway.restart({ ANNEAL_GATEWAY_AUDIT: 'off' });
+    const write = await gateway.call('DELETE', '/api/v1/hosts/last');
+    await gateway.restart();
+    await lineOf((await gateway.call('DELETE', '/api/v1/hosts/last')).headers);
+    expect(lines().map(({ request }) => request)).not.toContain(write.headers.get('x-openstack-request-id'));
   });
 });

@@ -2,10 +2,11 @@
  * The audit log: a line for each call of a user, with who, what, from where, and the outcome.
  *
  * A1 A line has the pattern of the route and the names in the address. It has no query, no body and no header, because
- *    these hold secrets.
+ *    these hold secrets. A route may demand a reason for the log in its body, which is in the line then.
  * A2 A refused call has a line too. Without a valid token its line has no names, because a stranger chose them.
  * A3 Hosts, signals and machine credentials have none: their calls are progress and measurements, which are events.
  */
+import { isObject } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from './caller.ts';
 
@@ -18,6 +19,8 @@ export interface AuditLine {
   readonly action: string;
   /** The names and ids in the address. */
   readonly names: Readonly<Record<string, string>>;
+  /** Why, in the words of the user. Absent: the route takes no reason. */
+  readonly reason?: string;
   /** Null without a valid token. */
   readonly user: { readonly id: string; readonly name: string; readonly domain: string } | null;
   /** The id of the application credential that the user's token comes from. */
@@ -33,7 +36,7 @@ export interface AuditLine {
 }
 
 /** The parts of a request that a line is made from. */
-type Audited = Pick<FastifyRequest, 'method' | 'params' | 'ip' | 'id'> & {
+type Audited = Pick<FastifyRequest, 'method' | 'params' | 'ip' | 'id' | 'body'> & {
   readonly caller: Caller | null;
   readonly routeOptions: {
     readonly url?: string | undefined;
@@ -43,10 +46,11 @@ type Audited = Pick<FastifyRequest, 'method' | 'params' | 'ip' | 'id'> & {
 
 const reads = new Set(['GET', 'HEAD', 'OPTIONS']);
 const longestName = 255;
+const longestReason = 1024;
 
 /** The line of an answered call; undefined when it has none. `isForUsers`: the API is one that users call. */
 export function auditLineOf(
-  { method, params, ip, id, caller, routeOptions: { url, config } }: Audited,
+  { method, params, ip, id, body, caller, routeOptions: { url, config } }: Audited,
   { status, level, isForUsers }: { status: number; level: AuditLevel; isForUsers: boolean },
 ): AuditLine | undefined {
   const isRead = reads.has(method) && config.audited !== true;
@@ -66,6 +70,9 @@ export function auditLineOf(
     names: Object.fromEntries(
       Object.entries(params as Record<string, string>).map(([name, value]) => [name, value.slice(0, longestName)]),
     ),
+    ...(config.reasoned &&
+      isObject(body) &&
+      typeof body['reason'] === 'string' && { reason: body['reason'].slice(0, longestReason) }),
     user: { id: user.id, name: user.name, domain: user.domain_id },
     ...(credential !== undefined && { application_credential: credential }),
     project: caller.project,

@@ -81,6 +81,8 @@ declare module 'fastify' {
     checksHost?: boolean;
     /** Changes something although its method only reads, so that the audit has a line for it. */
     audited?: boolean;
+    /** Whether the audit log has the field `reason` of the body, because a person gives it for the log. */
+    reasoned?: boolean;
     /** The setting of its own limit for the size of a body. */
     limitedBy?: string;
     /** Signallers may use it too, for the resource that their grant is for. */

@@ -2,6 +2,7 @@
  * Signatures of EC2 requests, versions 2 and 4, as os-collect-config, heat-cfntools and the clients of AWS make them.
  * Pure.
  */
+import { isoMoment } from '@anneal/contracts/readers/moment.ts';
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
 type Pairs = readonly (readonly [string, string])[];
@@ -48,10 +49,7 @@ function version2({ method, host, path, query, form }: SignedRequest): Ec2Signat
   const text = `${method}\n${host}\n${path}\n${signed}`;
   return {
     accessKey,
-    at:
-      timestamp === undefined
-        ? undefined
-        : Date.parse(/Z|[+-]\d\d:?\d\d$/.test(timestamp) ? timestamp : `${timestamp}Z`),
+    at: timestamp === undefined ? undefined : (isoMoment(timestamp) ?? NaN),
     isOf: (secret) => isEqual(given, hmac(secret, text).toString('base64')),
   };
 }
@@ -74,7 +72,7 @@ function version4(request: SignedRequest, authorization: string): Ec2Signature |
   const text = ['AWS4-HMAC-SHA256', date, scope, digest].join('\n');
   return {
     accessKey: key,
-    at: Date.parse(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z')),
+    at: isoMoment(date) ?? NaN,
     isOf: (secret) => {
       const signing = [region, service, 'aws4_request'].reduce(hmac, hmac(`AWS4${secret}`, day));
       return isEqual(given, hmac(signing, text).toString('hex'));

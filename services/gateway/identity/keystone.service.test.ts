@@ -107,6 +107,29 @@ describe('logging in', () => {
     }
   });
 
+  it('waits at an address that tries one password on many users, and not at another one', async () => {
+    const other = await startTestGateway({ ANNEAL_GATEWAY_TRUSTED_PROXIES: '127.0.0.1' });
+    try {
+      const from = (address: string, name: string, guess = 'a common password') => {
+        const auth = structuredClone(login());
+        Object.assign(auth.auth.identity.password.user, { name, password: guess });
+        return other.call('POST', tokens, auth, { 'x-forwarded-for': address });
+      };
+      const statuses = await Promise.all(
+        Array.from({ length: 60 }, async (_, i) => (await from('192.0.2.1', `user-${i}`)).status),
+      );
+      expect(statuses.filter((status) => status === 401).length).toBeGreaterThanOrEqual(50);
+      const refused = await from('192.0.2.1', 'another');
+      expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
+      expect((await from('192.0.2.2', 'another')).status).toBe(401);
+      // A password that was right since the start is not slowed down.
+      const { user } = login().auth.identity.password;
+      expect((await from('192.0.2.1', user.name, user.password)).status).toBe(201);
+    } finally {
+      await other.stop();
+    }
+  });
+
   it('as a host, with id and token, returns a token for only its own queues', async () => {
     const asHost = (id: string, secret: string) =>
       gateway.call('POST', tokens, {

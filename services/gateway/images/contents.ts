@@ -12,6 +12,7 @@ import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
+import { isSha256 } from '@anneal/contracts/readers/checksum.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { uploadFormats } from '@anneal/contracts/calls/images.ts';
 import { diskSizeOf, isQcow2 } from './qcow2.ts';
@@ -61,7 +62,6 @@ const idleMs = 60_000;
 const brokenMs = 3_600_000;
 /** Bytes that stay free, so that the database beside the folder can go on. */
 const spareBytes = 512 * 2 ** 20;
-const nameOfContent = /^[0-9a-f]{64}$/;
 
 export class ImageContents {
   readonly #options: ContentOptions;
@@ -132,7 +132,7 @@ export class ImageContents {
   }
 
   #path(sha256: string): string {
-    if (!nameOfContent.test(sha256)) throw new AnnealError('Defect', 'The name of a content must be its checksum.');
+    if (!isSha256(sha256)) throw new AnnealError('Defect', 'The name of a content must be its checksum.');
     return join(this.#options.folder, sha256);
   }
 

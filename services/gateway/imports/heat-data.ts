@@ -6,6 +6,7 @@
  * I2 A server is taken over as a host that joined, because Heat's data has no access to its machine.
  * I3 Credentials of the old installation are left out: `resource_data`, and the metadata of servers.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 
@@ -115,7 +116,7 @@ class HeatDataReader {
       const entry = this.#resource(resource, { path, definition: isObject(definition) ? definition : {}, data });
       return entry ? [[name, entry]] : [];
     });
-    return Object.fromEntries(entries);
+    return toRecord(entries);
   }
 
   /** Reports choices that fit nothing, and parameters that cannot be read. */

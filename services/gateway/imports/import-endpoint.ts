@@ -1,5 +1,4 @@
 /** Takes over a stack of a running Heat: first its plan, then the stack. */
-import { randomUUID } from 'node:crypto';
 import { hostShow, type HostView } from '@anneal/contracts/calls/hosts.ts';
 import { stackCreate, stackShow } from '@anneal/contracts/calls/stacks.ts';
 import { resourceTypeList } from '@anneal/contracts/calls/templating.ts';
@@ -16,6 +15,7 @@ import { clientGone } from '../http/client-gone.ts';
 import { callerOf, projectOf } from '../identity/caller.ts';
 import { occasionOfChange } from '../identity/occasion.ts';
 import { importManners, outputsById, readHeatData, type HeatDataReading, type ImportedServer } from './heat-data.ts';
+import { newUuid } from '../repeats/ids.ts';
 
 /** The parts of the gateway that an import uses. */
 export interface ImportEndpointOptions {
@@ -78,7 +78,7 @@ export function importEndpoints({ ask, secrets }: ImportEndpointOptions): Route[
         await findHosts(found, { ask, project });
         const { rows: resources, warnings, mistakes } = found;
         const name = body.name ?? (typeof data['name'] === 'string' ? data['name'] : '');
-        const id = randomUUID();
+        const id = newUuid();
         const created = await collect(mistakes, async () => {
           const { wanted } = readNewStack({
             stack_name: name,
@@ -86,7 +86,9 @@ export function importEndpoints({ ask, secrets }: ImportEndpointOptions): Route[
             parameters,
             tags: tagsOf(data).join(','),
           });
-          if (await exists(ask, { project, stack: name })) {
+          const present = await livingStack(ask, { project, stack: name });
+          // A repeat of this request finds the stack that it has made.
+          if (present !== undefined && present !== id) {
             throw new AnnealError(
               'AlreadyExists',
               `Stack ${name} exists already. Give another name, or abandon it first.`,
@@ -140,11 +142,12 @@ function refusal(name: string, mistakes: readonly Mistake[]): AnnealError {
   return new AnnealError('InvalidRequest', message, { mistakes });
 }
 
-async function exists(ask: Ask, data: { project: string; stack: string }): Promise<boolean> {
+/** The id of a stack that is not deleted. */
+async function livingStack(ask: Ask, data: { project: string; stack: string }): Promise<string | undefined> {
   const { project } = data;
   const asked = ask('scheduling', stackShow, { project, data: { ...data, outputs: false } });
   const found = await asked.catch(ignoreNotFound);
-  return found !== undefined && found.deleted_at === null;
+  return found?.deleted_at === null ? found.id : undefined;
 }
 
 /** Finds the host of each server, and reports each server without one. */
@@ -163,7 +166,9 @@ async function findHosts(
     const other = host && takenBy.get(host.id);
     // A stack that was abandoned leaves its name at the host, and the server of the same id gets the host again.
     const holder =
-      host?.server && (await exists(ask, { project, stack: host.server.stack_id })) ? host.server : undefined;
+      host?.server && (await livingStack(ask, { project, stack: host.server.stack_id })) !== undefined
+        ? host.server
+        : undefined;
     const problem = problemOf(server, { host, own, other, holder });
     if (problem !== undefined) {
       mistakes.push({ code: 'CannotImport', path: `resources.${resource}`, message: problem });

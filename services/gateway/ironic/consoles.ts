@@ -1,4 +1,5 @@
 /** How an operator connects to the consoles that a BMC offers. Pure: from the address of the BMC and the inspection. */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
 import type { NodeView } from '@anneal/contracts/calls/nodes.ts';
 import { bmcOf } from '@anneal/contracts/drivers.ts';
 import { z } from 'zod';
@@ -27,7 +28,7 @@ interface ConsoleAccess {
 
 /** Null before the first inspection that looked for consoles. */
 export function consolesOf({ properties, driver_info: access }: NodeView): ConsoleAccess[] | null {
-  const recorded = z.array(recordedSchema).safeParse(properties['consoles']);
+  const recorded = safeParseExact(z.array(recordedSchema), properties['consoles']);
   const found = bmcOf(access);
   if (!recorded.success || !found) return null;
   const { ipmi_cipher_suite: suite, ipmi_priv_level: level } = access;

@@ -1,8 +1,9 @@
 /** The ports that an inspection found or the properties of a node declare, beside those that operators declared. */
 import type { NodeView } from '@anneal/contracts/calls/nodes.ts';
-import { nicsIn } from '@anneal/contracts/inventory.ts';
+import { nicsIn, portAddressOf } from '@anneal/contracts/inventory.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import { portId } from '@anneal/contracts/port-id.ts';
+import { readMac } from '@anneal/contracts/readers/mac.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Ask } from '../ask.ts';
 import { baseUrl } from '../http/base-url.ts';
@@ -18,7 +19,7 @@ export async function inspectedPorts(
   { node, address }: { node?: string | undefined; address?: string | undefined },
 ): Promise<ListItem[]> {
   const base = baseUrl(request);
-  const mac = address?.toLowerCase();
+  const mac = address === undefined ? undefined : (readMac(address) ?? address);
   const of = (each: NodeView): ListItem[] =>
     portsOf(base, each).filter((port) => mac === undefined || port['address'] === mac);
   return node === undefined ? fromAllNodes(ask, of) : of(await showNode(ask, node));
@@ -30,14 +31,15 @@ export async function inspectedPort(ask: Ask, request: FastifyRequest, id: strin
 
 function portsOf(base: string, node: NodeView): ListItem[] {
   return nicsIn(node.properties).flatMap((nic) => {
-    const { mac_address: mac, name, network } = nic;
-    if (typeof mac !== 'string' || mac === '') return [];
+    const { name, network } = nic;
+    const mac = portAddressOf(nic);
+    if (mac === undefined) return [];
     const uuid = portId(node.id, mac);
     const port = isObject(nic['port']) ? nic['port'] : {};
     return [
       {
         uuid,
-        address: mac.toLowerCase(),
+        address: mac,
         node_uuid: node.id,
         name: null,
         physical_network: typeof network === 'string' ? network : null,

@@ -2,6 +2,7 @@
  * The secrets in `instance_info`, by the names of their keys, as Ironic hides them. Anneal uses none of them, so it keeps
  * none: not in messages and not in the store. Pure.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { NodePatch } from '@anneal/contracts/calls/nodes.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { redaction } from '@anneal/runtime/secrets/redact.ts';
@@ -13,7 +14,7 @@ const secretName =
 export function maskSecrets(value: Json): Json {
   if (Array.isArray(value)) return value.map(maskSecrets);
   if (!isObject(value)) return value;
-  return Object.fromEntries(
+  return toRecord(
     Object.entries(value).map(([name, each]) => [name, secretName.test(name) ? redaction : maskSecrets(each)]),
   );
 }

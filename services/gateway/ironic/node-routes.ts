@@ -42,7 +42,7 @@ const commonShape = {
   name: nodeNameSchema.refine(isLogicalName, notLogical).optional(),
   resource_class: resourceClassSchema.default('baremetal'),
   traits: traitsSchema.default([]),
-  properties: nodePropertiesSchema.default({}),
+  properties: nodePropertiesSchema.prefault({}),
   extra: nodeExtraSchema.default({}),
   instance_info: nodeExtraSchema.default({}),
   owner: nodeTextSchema.default(null),
@@ -170,7 +170,13 @@ export const nodeRoutes = ({ ask, secrets, newId }: { ask: Ask; secrets: Secrets
     method: 'DELETE',
     path: '/v1/nodes/{node}',
     summary: 'Remove a node.',
-    handle: ({ params: { node } }) => ask('provisioning', nodeRemove, { data: { node } }),
+    query: z.object({
+      force: z.boolean().default(false).meta({
+        description:
+          'Beyond Ironic: in every state, also with a server, when the node is in maintenance and its machine is proven to be off.',
+      }),
+    }),
+    handle: ({ params: { node }, query: { force } }) => ask('provisioning', nodeRemove, { data: { node, force } }),
   }),
   route({
     method: 'PATCH',

@@ -7,7 +7,7 @@
  *    the source address of the connection names the host. A request that came over a proxy has none, so it is refused.
  * M3 Nothing here contains the token of the host: vendor data, which has it on config drives, is empty.
  */
-import { BlockList, isIPv6 } from 'node:net';
+import { isInNetwork, readNetwork } from '@anneal/contracts/readers/ip.ts';
 import { hostKeys } from '@anneal/contracts/calls/hosts.ts';
 import { instanceShow } from '@anneal/contracts/calls/boot.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
@@ -72,8 +72,7 @@ export function metadataFamily(scope: FastifyInstance, options: MetadataOptions)
       return await instanceOf(options, { host_id: host });
     } catch (error) {
       if (!hasCode(error, 'NotFound')) throw error;
-      attempts.check(ip);
-      attempts.failed(ip);
+      attempts.refused({ address: ip });
       throw new AnnealError(
         'NotFound',
         'No host has this metadata address: it is wrong, the token of the host was renewed, or the host is being deleted.',
@@ -111,11 +110,11 @@ export function plainMetadataFamily(
 ): void {
   const { wording, report } = options;
   wordErrors(scope, wording, report);
-  const allowed = blockListOf(networks);
+  const allowed = networks.flatMap((network) => readNetwork(network) ?? []);
   const instanceAt = async (request: FastifyRequest): Promise<OpenInstance> => {
     const { ip } = request;
     const isProxied = ['x-forwarded-for', 'forwarded', 'via'].some((name) => request.headers[name] !== undefined);
-    if (isProxied || !allowed.check(ip, isIPv6(ip) ? 'ipv6' : 'ipv4')) {
+    if (isProxied || !allowed.some((network) => isInNetwork(ip, network))) {
       throw new AnnealError(
         'NotFound',
         isProxied
@@ -202,16 +201,4 @@ function sendSession(
     .type('text/plain')
     .headers({ 'cache-control': 'no-store', 'x-aws-ec2-metadata-token-ttl-seconds': seconds })
     .send(sessionToken(secrets, { hostId: instance.host_id, expires }));
-}
-
-/** The ranges, as `10.0.0.0/8` or single addresses. */
-function blockListOf(networks: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const network of networks) {
-    const [address = '', bits] = network.split('/');
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
-  }
-  return list;
 }

@@ -1,5 +1,5 @@
 /** The files that describe a host to itself, in the forms of EC2, OpenStack and cloud-init's NoCloud. Pure. */
-import { isIPv4, isIPv6 } from 'node:net';
+import { ipFamily } from '@anneal/contracts/readers/ip.ts';
 import type { Instance } from '@anneal/contracts/calls/boot.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { networkConfig } from './network-config.ts';
@@ -54,8 +54,8 @@ function ec2MetaData(instance: OpenInstance, region: string): Folder {
   const { host_id, hostname, metadata, image, resource_class, availability_zone, root_device } = instance;
   const nics = nicsOf(instance);
   const addresses = nics.flatMap((nic) => nic.addresses);
-  const ipv4 = addresses.find((address) => isIPv4(address));
-  const ipv6 = addresses.find((address) => isIPv6(address));
+  const ipv4 = addresses.find((address) => ipFamily(address) === 4);
+  const ipv6 = addresses.find((address) => ipFamily(address) === 6);
   const keys = publicKeys(metadata);
   const tags = Object.entries(metadata).filter(([name]) => name !== 'public_keys' && !/[/=]/.test(name));
   const device = root_device?.replace(/^\/dev\//, '');
@@ -94,7 +94,10 @@ function nicFolder(
   { mac_address, addresses, prefix }: Instance['interfaces'][number],
   { at, hostname }: { at: number; hostname: string },
 ): Folder {
-  const [v4, v6] = [addresses.filter((address) => isIPv4(address)), addresses.filter((address) => isIPv6(address))];
+  const [v4, v6] = [
+    addresses.filter((address) => ipFamily(address) === 4),
+    addresses.filter((address) => ipFamily(address) === 6),
+  ];
   return {
     'device-number': String(at),
     'local-hostname': hostname,
@@ -116,7 +119,7 @@ function networkOf(address: string, prefix: number): string {
 function identityDocument(instance: OpenInstance, region: string): JsonObject {
   const ipv4 = nicsOf(instance)
     .flatMap(({ addresses }) => addresses)
-    .find((address) => isIPv4(address));
+    .find((address) => ipFamily(address) === 4);
   return {
     accountId: instance.project,
     architecture: instance.architecture,

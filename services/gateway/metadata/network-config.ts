@@ -1,5 +1,5 @@
 /** cloud-init's network configuration of version 2, from OpenStack's `network_data.json`. Pure. */
-import { isIP } from 'node:net';
+import { ipFamily } from '@anneal/contracts/readers/ip.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 
 const objects = (value: Json | undefined): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
@@ -15,7 +15,7 @@ export function networkConfig(data: JsonObject): JsonObject {
     );
     const routes = own
       .flatMap((network) => objects(network['routes']))
-      .map(({ gateway }) => ({ to: isIP(text(gateway)) === 6 ? '::/0' : '0.0.0.0/0', via: text(gateway) }));
+      .map(({ gateway }) => ({ to: ipFamily(text(gateway)) === 6 ? '::/0' : '0.0.0.0/0', via: text(gateway) }));
     const isDhcp = (family: number): boolean => own.some(({ type }) => type === `ipv${family}_dhcp`);
     const config: JsonObject = {
       match: { macaddress: text(link['ethernet_mac_address']) },

@@ -1,4 +1,5 @@
 /** Cron triggers in Mistral's API. */
+import { isoMoment } from '@anneal/contracts/readers/moment.ts';
 import {
   cronTriggerCreate,
   cronTriggerDelete,
@@ -22,9 +23,8 @@ const wantedSchema = z
     pattern: z.string().nullish(),
     first_execution_time: z
       .string()
-      .regex(/^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?$/, 'must be YYYY-MM-DD HH:MM in UTC')
-      .transform((text) => `${text.replace(' ', 'T').padEnd(19, ':00')}.000Z`)
-      .pipe(z.iso.datetime('is no time'))
+      .refine((text) => isoMoment(text) !== undefined, 'must be YYYY-MM-DD HH:MM in UTC')
+      .transform((text) => new Date(isoMoment(text) ?? NaN).toISOString())
       .nullish(),
     remaining_executions: z.coerce.number().int().positive().nullish(),
   })

@@ -1,4 +1,5 @@
 /** The calls about executions, their tasks and actions for one request of Mistral's API. */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
 import {
@@ -27,7 +28,7 @@ export const mapOrText = z
   .union([jsonObject.meta({ type: 'object' }), z.string()], wrongMap)
   .transform((given, context): JsonObject => {
     try {
-      return typeof given === 'string' ? jsonObject.parse(JSON.parse(given)) : given;
+      return typeof given === 'string' ? jsonObject.parse(parseExact(given)) : given;
     } catch {
       context.addIssue({ code: 'custom', message: wrongMap });
       return z.NEVER;

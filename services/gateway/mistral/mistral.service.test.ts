@@ -47,7 +47,7 @@ describe('the API of Mistral', () => {
     expect(await refused('GET', '/workflows/w?namespace=x')).toContain('namespaces are not served');
     expect(await refused('GET', '/executions?nulls=id')).toContain('can only be root_execution_id');
     expect(await refused('POST', '/cron_triggers', { ...cron, first_execution_time: '2026-02-31 10:00' })).toContain(
-      'first_execution_time: is no time',
+      'first_execution_time: must be YYYY-MM-DD HH:MM in UTC',
     );
     for (const path of ['/executions', '/cron_triggers']) {
       expect(await refused('POST', path, { name: 'c' })).toContain('workflow_name or workflow_id is required');

@@ -29,7 +29,15 @@ import { authenticated, callerOf, ofHost, type HostCaller } from '../identity/ca
 import { plainClient } from '../zaqar/access.ts';
 import { claimWithin, type ClaimOptions } from '../zaqar/claims/claim.ts';
 import { waitQuery } from '../zaqar/limits.ts';
-import { answerSeconds, readParts, formTexts, toResponse, type FormPart } from '../zaqar/response-form.ts';
+import {
+  answerSeconds,
+  fieldsAsSent,
+  formTexts,
+  hasAnswer,
+  readParts,
+  toResponse,
+  type FormPart,
+} from '../zaqar/response-form.ts';
 import { requireHost } from './push.ts';
 import { reportRun, withBytesStored } from './report.ts';
 import { queueKey } from '../wakeups.ts';
@@ -184,7 +192,9 @@ async function answer(
   given: { claim?: string | undefined; message: string; parts: readonly FormPart[] },
 ): Promise<string> {
   const { claim, message, parts: sent } = given;
-  const answered = toResponse(formTexts(sent), new Date());
+  const fields = formTexts(sent);
+  if (!hasAnswer(fields)) return post(options, host, fieldsAsSent(fields));
+  const answered = toResponse(fields, new Date());
   const response = await withBytesStored(options, { host, parts: sent, response: answered });
   await post(options, host, response as unknown as Json);
   const { project, requestsQueue: queue } = host;

@@ -65,10 +65,7 @@ export function joinFamily(scope: FastifyInstance, { ask, now, wording, report }
           data: { join_token: tokenOf(params), key },
         }).catch((error: unknown) => {
           // Only wrong tokens have to wait. A right one works, whatever other requests come from its address.
-          if (hasCode(error, 'NotFound')) {
-            attempts.check(request.ip);
-            attempts.failed(request.ip);
-          }
+          if (hasCode(error, 'NotFound')) attempts.refused({ address: request.ip });
           throw error;
         });
         void reply.header('cache-control', 'no-store');

@@ -2,6 +2,7 @@
  * Reports of a host about the config that it runs: pieces of streams and outputs, as bytes. The answer says whether to
  * stop the config. A report may wait for that, so the host learns of a stop without polling.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { isUtf8 } from 'node:buffer';
 import type { HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -81,6 +82,6 @@ export async function withBytesStored(
     await ask('configuration', runReport, { project: host.project, data });
   }
   const names = binary.flatMap(({ name }) => (name.startsWith(outputPrefix) ? [name.slice(outputPrefix.length)] : []));
-  const outputs = Object.fromEntries(Object.entries(response.outputs).filter(([name]) => !names.includes(name)));
+  const outputs = toRecord(Object.entries(response.outputs).filter(([name]) => !names.includes(name)));
   return { ...response, outputs, stored: [...(response.stored ?? []), ...names] };
 }

@@ -518,8 +518,8 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       reports.push(data);
       return {};
     }),
-    answer(context, bootReport, async ({ data: { code, ...data } }) => {
-      reports.push({ ...data, ...(code && { code }) });
+    answer(context, bootReport, async ({ data: { code, powers_off, ...data } }) => {
+      reports.push({ ...data, ...(code && { code }), ...(powers_off && { powers_off }) });
       return {};
     }),
   ];

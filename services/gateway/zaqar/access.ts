@@ -6,6 +6,7 @@
  * for posting. `<host>` is its id or its name. `answer-<request id>` is the responses queue too, for clients whose
  * answers have no id.
  */
+import { looseUuid } from '@anneal/contracts/readers/uuid.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { answerQueue } from '@anneal/contracts/queues.ts';
 import type { FastifyRequest } from 'fastify';
@@ -85,16 +86,15 @@ export function signalQueueOf(request: FastifyRequest, { grant }: SignallerCalle
   throw new AnnealError('Forbidden', `This token may only post to the queue ${own}.`);
 }
 
-const uuid = /^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}$/;
 /** The client's own, unverified id. It only decides which messages are an echo. Empty: absent. */
 const clientIdHeader = z.preprocess(
   (given) => given ?? '',
   z
     .string()
-    .refine((id) => id === '' || uuid.test(id), { error: 'Malformed hexadecimal UUID.' })
+    .refine((id) => id === '' || looseUuid.test(id), { error: 'Malformed hexadecimal UUID.' })
     .meta({
       description: 'A UUID of the client, so that it need not see its own messages. Hosts need none.',
-      pattern: uuid.source,
+      pattern: looseUuid.source,
     })
     .transform((id) => plainClient(id)),
 );

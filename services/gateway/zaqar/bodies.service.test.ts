@@ -110,16 +110,17 @@ it('the form of an answer lives no longer than a message may', async () => {
   });
 });
 
-it.each(['{"__proto__": {"ttl": 60}}', '{"constructor": {"prototype": {"ttl": 60}}}', '{"a": [{"__proto__": null}]}'])(
-  'the body %s is refused, because it could change the prototype of an object',
-  async (body) => {
-    const answer = await call('claims', body);
-    expect([answer.status, answer.json['description']]).toEqual([
-      400,
-      'The request body is not valid JSON: Object contains forbidden prototype property',
-    ]);
-  },
-);
+it.each([
+  ['{"__proto__": {"ttl": 60}}', '__proto__'],
+  ['{"constructor": {"prototype": {"ttl": 60}}}', 'constructor.prototype'],
+  ['{"a": [{"\\u005f_pr\\u006fto__": null}]}', 'a.0.__proto__'],
+])('the body %s is refused, because it could change the prototype of an object', async (body, path) => {
+  const answer = await call('claims', body);
+  expect([answer.status, answer.json['description']]).toEqual([
+    400,
+    `The request body has a forbidden prototype property: ${path}`,
+  ]);
+});
 
 it('leaves the default of a time to live to the queue, within its own limit, and passes a delay on', async () => {
   const messages = [

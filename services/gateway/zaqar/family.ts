@@ -14,7 +14,7 @@ import { clientHeaders, requireClientId } from './access.ts';
 import { claimRoutes, type ClaimRouteOptions } from './claims/claim-routes.ts';
 import { dialects, type Dialect } from './dialect.ts';
 import { deleteRoutes } from './messages/message-delete.ts';
-import { postRoute, readPostedForm } from './messages/message-post.ts';
+import { postRoute, readPostedForm, refuseUnreadable } from './messages/message-post.ts';
 import { readRoutes } from './messages/message-read.ts';
 import { queueRoutes } from './queues/queue-routes.ts';
 import { hasSignedUrl, urlHolderOf, shareRoute } from './signed-url.ts';
@@ -112,6 +112,7 @@ function speak(version: FastifyInstance, options: ZaqarOptions, dialect: Dialect
     checkAccept(request);
     checkContentType(request);
     requireClientId(request, dialect);
+    await refuseUnreadable(request, all);
     await readPostedForm(request, all);
   });
   const isV2 = dialect.version === 'v2';

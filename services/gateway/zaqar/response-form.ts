@@ -5,7 +5,7 @@
  */
 import { outputLimit, type HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Json } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { outputPrefix } from '@anneal/contracts/output.ts';
 import type { FastifyRequest } from 'fastify';
 import { bodyTooLarge } from '../http/problem.ts';
@@ -69,15 +69,27 @@ export const formTexts = (parts: readonly FormPart[]): Map<string, string> =>
 export const readForm = async (request: FastifyRequest): Promise<Map<string, string>> =>
   formTexts(await readParts(request));
 
-/** @throws AnnealError InvalidRequest when the form lacks what an answer needs, TooLarge above the limit of a body */
+/** @throws AnnealError as {@link readParts} does */
 export async function readResponseForm(request: FastifyRequest): Promise<{ body: Json; ttl: number }> {
-  return { body: toResponse(await readForm(request), new Date()) as unknown as Json, ttl: answerSeconds };
+  const fields = await readForm(request);
+  const response = hasAnswer(fields) ? toResponse(fields, new Date()) : undefined;
+  return { body: response === undefined ? fieldsAsSent(fields) : (response as unknown as Json), ttl: answerSeconds };
 }
 
+/** Whether the form has what an answer needs. */
+export const hasAnswer = (fields: ReadonlyMap<string, string>): boolean =>
+  idIn(fields) !== '' && /^-?\d{1,9}$/.test(statusIn(fields));
+
+const idIn = (fields: ReadonlyMap<string, string>): string => fields.get('id')?.trim() ?? '';
+const statusIn = (fields: ReadonlyMap<string, string>): string => fields.get('status_code')?.trim() ?? '';
+
+/** The fields of a form that is no answer. The service refuses them with every mistake, and ends the run that they name. */
+export const fieldsAsSent = (fields: ReadonlyMap<string, string>): JsonObject =>
+  Object.fromEntries([...fields].filter(([name]) => name !== 'token'));
+
 export function toResponse(fields: ReadonlyMap<string, string>, now: Date): HostResponse {
-  const id = fields.get('id')?.trim() ?? '';
-  const status = fields.get('status_code')?.trim() ?? '';
-  if (id === '' || !/^-?\d{1,9}$/.test(status)) {
+  const [id, status] = [idIn(fields), statusIn(fields)];
+  if (!hasAnswer(fields)) {
     throw new AnnealError(
       'InvalidRequest',
       'The form of an answer must have the fields id (of the request) and status_code (an integer).',

@@ -5,6 +5,7 @@
  * S1 The signature covers every part, so that no part can be changed or exchanged.
  * S2 Only the listed paths count, and not what is below them, as in Zaqar.
  */
+import { isoMoment } from '@anneal/contracts/readers/moment.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { FastifyRequest } from 'fastify';
@@ -42,12 +43,6 @@ const noTime = 'expires must be a time such as 2030-01-01T00:00:00.';
 const textOf = ({ project, paths, methods, expires }: Grant): string =>
   `signed url of a queue ${JSON.stringify([project, paths, methods, expires])}`;
 
-/** The time of an end, which Zaqar writes without a zone. Undefined for a text of another form. */
-function timeOf(expires: string): number | undefined {
-  const time = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/.test(expires) ? expires : `${expires}Z`);
-  return Number.isNaN(time) ? undefined : time;
-}
-
 /** `POST /queues/{queue}/share` */
 export const shareRoute = ({
   secrets,
@@ -61,8 +56,8 @@ export const shareRoute = ({
   const end = z
     .string({ error: noTime })
     .max(64, { error: noTime })
-    .refine((text) => timeOf(text) !== undefined, { error: noTime, abort: true })
-    .refine((text) => (timeOf(text) ?? 0) > now(), { error: 'expires must be in the future.' });
+    .refine((text) => isoMoment(text) !== undefined, { error: noTime, abort: true })
+    .refine((text) => (isoMoment(text) ?? 0) > now(), { error: 'expires must be in the future.' });
   return route({
     method: 'POST',
     path: '/queues/{queue}/share',
@@ -118,7 +113,7 @@ export function urlHolderOf(
   if (!secrets.isSigned(textOf(grant), headerOf(request, 'url-signature'))) {
     refuse('its signature is wrong, or a part of it was changed');
   }
-  if ((timeOf(grant.expires) ?? 0) <= now()) refuse(`it ended at ${grant.expires}`);
+  if ((isoMoment(grant.expires) ?? 0) <= now()) refuse(`it ended at ${grant.expires}`);
   if (!grant.methods.includes(request.method)) refuse(`it is for ${grant.methods.join(', ')}`);
   const path = requestPath(request).replace(/^\/messaging/, '');
   if (!grant.paths.includes(path)) refuse(`it is for ${grant.paths.join(', ')}`);

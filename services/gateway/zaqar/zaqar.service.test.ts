@@ -252,6 +252,13 @@ describe('a waiting claim', () => {
     await other.stop();
   });
 
+  it('lasts for a host as long as the setting says', async () => {
+    const other = await startTestGateway({ ANNEAL_GATEWAY_HOST_WAIT_SECONDS: '0' });
+    const path = `/messaging/v2/queues/${host.name}/claims?wait=300`;
+    expect((await other.call('POST', path, { ttl: 60, grace: 60 }, asHost)).status).toBe(204);
+    await other.stop();
+  });
+
   it('C3: ends when the gateway stops', async () => {
     const other = await startTestGateway();
     const waiting = other.call('POST', '/messaging/v2/queues/never/claims?wait=30', { ttl: 60, grace: 60 }, client);

@@ -74,7 +74,11 @@ async function changePassword(
 ): Promise<void> {
   const { id } = given;
   const user = await directory.users.find(id);
-  await checkSecret({ directory, attempts, place: `${given.from} ${id}` }, user?.password, given.original_password);
+  await checkSecret(
+    { directory, attempts, place: { address: given.from, name: id } },
+    user?.password,
+    given.original_password,
+  );
   if (user?.options['lock_password'] === true) {
     throw new AnnealError(
       'InvalidRequest',

@@ -9,7 +9,7 @@ import {
   isExpired,
   type UserAccess,
 } from '@anneal/directory/access.ts';
-import type { Attempts } from '@anneal/runtime/work/attempts.ts';
+import type { Attempts, AttemptPlace } from '@anneal/runtime/work/attempts.ts';
 import type {
   ApplicationCredentialDocument,
   DomainDocument,
@@ -46,8 +46,8 @@ export interface LoginOptions {
 }
 
 /**
- * Checks a login from this address. A right credential is never slowed down: failures are counted by address and user,
- * and only wrong credentials have to wait.
+ * Checks a login from this address. A credential that was right since the start is never slowed down: failures are
+ * counted by address and user, and by address.
  * @throws AnnealError Unauthorized for wrong credentials and for a scope without a role; InvalidRequest for missing
  *   data; LimitReached while the place has to wait
  */
@@ -87,8 +87,8 @@ const proofBy: Record<Method, (options: LoginOptions, auth: Auth, from: string) 
   async password({ directory, attempts }, { identity }, from) {
     const { user: named, password } = { user: identity.password?.user, password: identity.password?.user.password };
     if (!named || password === undefined) throw missing('password', 'identity');
-    const place = `${from} ${named.id ?? named.name ?? ''}`;
     const user = await findUser(directory, named);
+    const place = { address: from, name: user?.id ?? named.id ?? named.name };
     await checkSecret({ directory, attempts, place }, user?.password, password);
     return { user: user ?? refuse() };
   },
@@ -97,7 +97,7 @@ const proofBy: Record<Method, (options: LoginOptions, auth: Auth, from: string) 
     if (!identity.token) throw missing('token', 'identity');
     const parent = await tokens.find(identity.token.id);
     const access = parent && (await accessOfToken(directory, parent, now()));
-    if (!access) return refuseAt(attempts, `${from} token`);
+    if (!access) return refuseAt(attempts, { address: from, name: 'a token' });
     return { user: access.user, parent };
   },
 
@@ -105,7 +105,7 @@ const proofBy: Record<Method, (options: LoginOptions, auth: Auth, from: string) 
     const named = identity.application_credential;
     if (!named) throw missing('application_credential', 'identity');
     const credential = await findCredential(directory, named);
-    const place = `${from} ${named.id ?? named.name ?? ''}`;
+    const place = { address: from, name: credential?.id ?? named.id ?? named.name };
     await checkSecret({ directory, attempts, place }, credential?.secret, named.secret);
     if (!credential || isExpired(credential, now())) return refuse();
     return { user: (await directory.users.find(credential.user_id)) ?? refuse(), credential };
@@ -117,14 +117,15 @@ const proofBy: Record<Method, (options: LoginOptions, auth: Auth, from: string) 
  * @throws AnnealError Unauthorized for a wrong one, LimitReached while the place has to wait
  */
 export async function checkSecret(
-  { directory: { passwords }, attempts, place }: { directory: Directory; attempts: Attempts; place: string },
+  { directory: { passwords }, attempts, place }: { directory: Directory; attempts: Attempts; place: AttemptPlace },
   stored: StoredPassword | null | undefined,
   given: string,
 ): Promise<void> {
   const remembered = stored ? passwords.remembers(stored, given) : false;
   if (!remembered) {
-    // Before the first successful login since the start, this password may be the right one.
-    if (remembered === false) attempts.check(place);
+    // Before the first successful login since the start, this password may be the right one. Only an address with very many
+    // failures waits then, or a client could go on guessing.
+    attempts.check(remembered === false ? place : { address: place.address });
     if (!(await passwords.matches(stored, given))) refuseAt(attempts, place);
   }
   attempts.succeeded(place);
@@ -265,9 +266,8 @@ const malformed =
 const missing = (what: string, where: string): AnnealError =>
   new AnnealError('InvalidRequest', `Expecting to find ${what} in ${where}. ${malformed}`);
 
-function refuseAt(attempts: Attempts, place: string): never {
-  attempts.check(place);
-  attempts.failed(place);
+function refuseAt(attempts: Attempts, place: AttemptPlace): never {
+  attempts.refused(place);
   return refuse();
 }
 

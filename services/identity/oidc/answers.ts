@@ -22,7 +22,7 @@ import { defaultDomain } from '@anneal/directory/principals.ts';
 import { projectsOf } from '@anneal/directory/projects.ts';
 import { openText } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import { Attempts } from '@anneal/runtime/work/attempts.ts';
+import { Attempts, networkOf, type AttemptPlace } from '@anneal/runtime/work/attempts.ts';
 import { z } from 'zod';
 import type { TokenWriter } from '../directory/tokens.ts';
 import type { IdentityParts } from '../objects/parts.ts';
@@ -99,12 +99,11 @@ function pendingOf({ secrets, now }: Parts, kept: JsonObject): PendingLogin | un
 
 function deviceAnswers(context: Context, withProvider: () => Parts, attempts: Attempts): MessageRoute[] {
   // Each start makes the provider keep a code, so an address has to wait that starts many and finishes none.
-  const place = (from: string): string => `${from} device`;
+  const place = (from: string): AttemptPlace => ({ address: `${networkOf(from)} device` });
   return [
     answer(context, identityOidcDeviceBegin, async ({ data: { from } }) => {
       const { oidc, secrets } = withProvider();
-      attempts.check(place(from));
-      attempts.failed(place(from));
+      attempts.refused(place(from));
       const { device_code, user_code, verification_uri, verification_uri_complete, expires_in, interval } =
         await oidc.provider.beginDevice();
       const device = {
@@ -141,7 +140,7 @@ const bearerAnswer = (context: Context, withProvider: () => Parts, attempts: Att
         'The header Authorization: Bearer … with a token of the provider is missing.',
       );
     }
-    const user = await unlessRepeated(attempts, `${from} bearer`, async () =>
+    const user = await unlessRepeated(attempts, { address: from, name: 'a token of the provider' }, async () =>
       bearerOf(parts, await oidc.provider.claimsOfBearer(openText(secrets, bearer))),
     );
     if (!(await accessOfUser(directory, user, { project_id: null }))) {
@@ -152,7 +151,7 @@ const bearerAnswer = (context: Context, withProvider: () => Parts, attempts: Att
   });
 
 /** Each wrong token may cost the provider a request, so an address that sends many has to wait. */
-async function unlessRepeated<T>(attempts: Attempts, place: string, work: () => Promise<T>): Promise<T> {
+async function unlessRepeated<T>(attempts: Attempts, place: AttemptPlace, work: () => Promise<T>): Promise<T> {
   attempts.check(place);
   try {
     const done = await work();

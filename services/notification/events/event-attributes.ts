@@ -11,6 +11,7 @@
  * | `data.…`         | a value in the data                                                                          |
  * | any other        | the attribute of the CloudEvent                                                              |
  */
+import { numberOf } from '@anneal/contracts/exact-number.ts';
 import type { EventScopeAttribute } from '@anneal/contracts/event-scope.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
@@ -55,7 +56,9 @@ export function attributeValues(event: Envelope, name: string): readonly string[
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return [];
     value = (value as Record<string, unknown>)[key];
   }
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? [String(value)] : [];
+  return typeof value === 'string' || numberOf(value) !== undefined || typeof value === 'boolean'
+    ? [String(value)]
+    : [];
 }
 
 const originIn = ({ origin }: JsonObject): JsonObject => (isObject(origin) ? origin : {});

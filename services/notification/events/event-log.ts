@@ -9,6 +9,8 @@
  * L5 Events are stored in the order of the calls. One that cannot be stored now delays those behind it, so that the
  *    order of a subject stays; one that never can is refused alone.
  */
+import { uuidSource } from '@anneal/contracts/readers/uuid.ts';
+import { isoMoment } from '@anneal/contracts/readers/moment.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { defaultBackoff } from '@anneal/bus/connect/backoff.ts';
@@ -35,7 +37,7 @@ export interface Filter {
 }
 
 /** Every id of an event is a UUID or contains one. */
-const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
+const uuid = new RegExp(uuidSource, 'i');
 
 const noEventId = (after: string): AnnealError =>
   new AnnealError(
@@ -303,14 +305,14 @@ export class EventLog {
   async edge(text: string, { project, side }: { project: string; side: 'from' | 'to' }): Promise<number> {
     const known = await this.get(text, project);
     if (known) return side === 'from' ? known.sequence - 1 : known.sequence;
-    const isTime = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));
-    if (!isTime) {
+    const at = isoMoment(text);
+    if (at === undefined) {
       throw new AnnealError(
         'NotFound',
         `Cannot begin or end at ${text}: the log has no event with this id, and it is not a time such as 2030-01-01T00:00:00Z.`,
       );
     }
-    return this.#numberBefore(Date.parse(text) + (side === 'from' ? 0 : 1));
+    return this.#numberBefore(at + (side === 'from' ? 0 : 1));
   }
 
   /** The number of the last event before a time. Numbers and times grow together, so half of the rest is left out each time. */

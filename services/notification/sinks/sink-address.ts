@@ -10,7 +10,8 @@
  * | `mailto:ops@example.org,…` | mail |
  * | `config:ID?host=NAME&host=…`, `config:ID?where=EXPRESSION` | a config that runs on hosts |
  */
-import { isIP } from 'node:net';
+import { isUuid } from '@anneal/contracts/readers/uuid.ts';
+import { isIpAddress } from '@anneal/contracts/readers/ip.ts';
 import type { BrokerSinkAddress } from '@anneal/bus/sinks/broker-sink.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isPublic } from '@anneal/runtime/network/public-address.ts';
@@ -52,7 +53,6 @@ const mostHosts = 100;
 const mostRecipients = 20;
 /** The form of a mail address. */
 export const mailPattern = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*$/;
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const queuePattern = /^[A-Za-z0-9_.-]{1,64}$/;
 const subjectPattern = /^(?:[A-Za-z0-9_-]|\{type\})+(?:\.(?:[A-Za-z0-9_-]|\{type\})+)*$/;
 
@@ -75,7 +75,7 @@ export function readSinkAddress(
   const reading: Reading = { url, mistakes: [], credentials };
   const address = addressOf(reading);
   const host = address.kind === 'webhook' ? address.host : 'broker' in address ? address.broker.host : '';
-  if (!allowPrivate && ((isIP(host) !== 0 && !isPublic(host)) || host === 'localhost')) {
+  if (!allowPrivate && ((isIpAddress(host) && !isPublic(host)) || host === 'localhost')) {
     reading.mistakes.push(notPublic(host, host));
   }
   if (reading.mistakes.length === 0) return address;
@@ -189,7 +189,7 @@ function configOf(reading: Reading): ConfigPlace {
   const parameters = parametersOf(reading, ['host', 'where', 'seconds']);
   const hosts = parameters.getAll('host');
   const where = parameters.get('where') ?? undefined;
-  if (!uuidPattern.test(url.pathname)) {
+  if (!isUuid(url.pathname.toLowerCase())) {
     mistakes.push('the id of a stored config must follow: config:ID?host=NAME.');
   }
   if (hosts.length > 0 === (where !== undefined) || hosts.some((each) => each === '') || where === '') {

@@ -65,7 +65,9 @@ export const observedSink = (
 /** The message of anything thrown, with the code of a system error. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
-  const message = error instanceof AggregateError ? error.errors.map(String).join('; ') : error.message;
-  return `${code}${message || error.name}`.slice(0, 1000);
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const text = error instanceof AggregateError ? error.errors.map(String).join('; ') : error.message;
+  const message = text || error.name;
+  // Most messages of the system begin with their code or contain it: connect ECONNREFUSED 127.0.0.1:9.
+  return (code === '' || message.includes(code) ? message : `${code}: ${message}`).slice(0, 1000);
 }

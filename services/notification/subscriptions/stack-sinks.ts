@@ -3,6 +3,7 @@
  * whole tree. A sink is a subscription that events of the root stack create, change and end. These events pass here in
  * the order of the log before any courier has them, so a sink begins with the event that names it.
  */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
 import type { StackSink } from '@anneal/contracts/stack-sink.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import { filtersOfScope } from '@anneal/contracts/event-scope.ts';
@@ -31,7 +32,7 @@ export function sinkOrder({ event }: Pick<EventDocument, 'event'>): SinkOrder | 
   if (typeof stack !== 'string' || root !== stack) return undefined;
   const order = { stack, name: typeof name === 'string' ? name : '', sinks: [] };
   if (type === 'stack.delete.completed') return order;
-  const parsed = given === undefined ? undefined : sinksSchema.safeParse(given);
+  const parsed = given === undefined ? undefined : safeParseExact(sinksSchema, given);
   if (parsed?.success === true) return { ...order, sinks: parsed.data };
   return towardsPlan.has(type) ? order : undefined;
 }

@@ -5,6 +5,7 @@
  *    the id where an asset has none.
  * A2 The event of a change is in the outbox of the asset until it is published.
  */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import {
   assetSchemas,
@@ -19,6 +20,7 @@ import type { NodePatch } from '@anneal/contracts/calls/nodes.ts';
 import { assetEvent } from '@anneal/contracts/events.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { patched } from '@anneal/contracts/json-patch.ts';
+import { readMac } from '@anneal/contracts/readers/mac.ts';
 import { noPlace, systemOccasion, type Occasion } from '@anneal/contracts/origin.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { flushOutbox, keepSending, type Outgoing, type WithOutbox } from '@anneal/runtime/work/outbox.ts';
@@ -27,7 +29,8 @@ import { DuplicateError, type Collection, type Draft } from '@anneal/store/port.
 import type { z } from 'zod';
 import type { NodeDocument } from '../documents/node.ts';
 import type { NodeRecords } from '../documents/records.ts';
-import { defaultsOf, duplicateText, uniqueKeyOf, assetNameOf, whyNotNow } from './rules.ts';
+import type { PortClaims } from './port-claims.ts';
+import { assetsDefinition, defaultsOf, duplicateText, uniqueKeyOf, assetNameOf, whyNotNow } from './rules.ts';
 
 type Question<T extends { data: z.ZodType }> = z.output<T['data']>;
 
@@ -44,24 +47,23 @@ export class Assets {
   readonly #collection: Collection<AssetDocument>;
   readonly #records: NodeRecords;
 
-  private constructor(context: ServiceContext, collection: Collection<AssetDocument>, records: NodeRecords) {
-    this.#context = context;
-    this.#collection = collection;
-    this.#records = records;
+  readonly #claims: PortClaims;
+
+  private constructor(options: {
+    context: ServiceContext;
+    collection: Collection<AssetDocument>;
+    records: NodeRecords;
+    claims: PortClaims;
+  }) {
+    this.#context = options.context;
+    this.#collection = options.collection;
+    this.#records = options.records;
+    this.#claims = options.claims;
   }
 
-  static async open(context: ServiceContext, records: NodeRecords): Promise<Assets> {
-    const collection = await context.store.collection<AssetDocument>({
-      name: 'provisioning_assets',
-      indexes: [
-        { fields: ['key'], unique: true },
-        { fields: ['name_key'], unique: true },
-        { fields: ['kind', 'order'] },
-        { fields: ['node_id', 'kind', 'order'] },
-        { fields: ['unsent'], only: { field: 'unsent', is: true } },
-      ],
-    });
-    return new Assets(context, collection, records);
+  static async open(context: ServiceContext, records: NodeRecords, claims: PortClaims): Promise<Assets> {
+    const collection = await context.store.collection<AssetDocument>(assetsDefinition);
+    return new Assets({ context, collection, records, claims });
   }
 
   /** Publishes what a crash or an outage of the broker left, at the start and from then on. */
@@ -105,7 +107,7 @@ export class Assets {
     const after = marker === undefined ? undefined : (await this.#find(kind, marker)).order;
     const owner = node === undefined ? undefined : await this.#node(node);
     if (address !== undefined) {
-      const key = `${kind} ${address.toLowerCase()}`;
+      const key = `${kind} ${readMac(address) ?? address}`;
       const found = await this.#collection.find({ where: { key }, limit: 1 });
       const fits = found.filter((each) => owner === undefined || each.node_id === owner.id);
       return { assets: fits.filter(({ order }) => after === undefined || order > after).map(viewOf) };
@@ -155,6 +157,7 @@ export class Assets {
   async removeOf(nodeId: string): Promise<void> {
     for (const found of await this.#collection.find({ where: { node_id: nodeId } }))
       await this.#drop(found, { reason: 'its node was removed', occasion: undefined });
+    await this.#claims.forget(nodeId);
   }
 
   /** @throws AnnealError InvalidRequest for a chassis that does not exist. */
@@ -183,14 +186,24 @@ export class Assets {
     throw new AnnealError('NotFound', `Node ${idOrName} could not be found.`);
   }
 
-  /** @throws AnnealError InvalidRequest for a node or group that does not exist; Conflict for another network. */
+  /**
+   * @throws AnnealError InvalidRequest for a node or group that does not exist; Conflict for another network;
+   *   AlreadyExists for the address of another node
+   */
   async #requirePlace(
     kind: AssetKind,
     id: string,
-    { node_uuid: node, portgroup_uuid: group, physical_network: network }: JsonObject,
+    { node_uuid: node, portgroup_uuid: group, physical_network: network, address }: JsonObject,
   ) {
     if (typeof node === 'string' && !(await this.#records.get(node)))
       throw invalid('node_uuid', `Node ${node} could not be found.`);
+    const mac = kind === 'port' && typeof address === 'string' ? address : undefined;
+    const owner = mac === undefined ? undefined : await this.#claims.holder(mac);
+    if (owner && owner.id !== node)
+      throw new AnnealError(
+        'AlreadyExists',
+        `A port with MAC address ${mac} already exists: node ${owner.name} has an interface with it.`,
+      );
     if (kind !== 'port' || typeof group !== 'string') return;
     const holder = await this.#collection.get(group);
     if (holder?.kind !== 'port group' || holder.node_id !== node)
@@ -272,7 +285,7 @@ function afterPatch({ kind, fields }: Pick<AssetDocument, 'kind' | 'fields'>, pa
 
 /** @throws AnnealError InvalidRequest that names every mistake. */
 function checked(kind: AssetKind, fields: JsonObject, before: readonly Mistake[]): JsonObject {
-  const parsed = assetSchemas[kind].safeParse(fields);
+  const parsed = safeParseExact(assetSchemas[kind], fields);
   if (parsed.success && before.length === 0) return parsed.data as JsonObject;
   const mistakes = [
     ...before,

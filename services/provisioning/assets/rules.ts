@@ -1,11 +1,24 @@
 /** The rules for assets: values that only one may have, and times at which one may not change. Pure. */
 import { assetSchemas, type AssetKind } from '@anneal/contracts/calls/assets.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import type { CollectionDefinition } from '@anneal/store/port.ts';
 import type { NodeDocument } from '../documents/node.ts';
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
 export const assetNameOf = ({ name }: JsonObject): string | null => (typeof name === 'string' ? name : null);
+
+/** The stored assets. A1 of `assets.ts`. */
+export const assetsDefinition: CollectionDefinition = {
+  name: 'provisioning_assets',
+  indexes: [
+    { fields: ['key'], unique: true },
+    { fields: ['name_key'], unique: true },
+    { fields: ['kind', 'order'] },
+    { fields: ['node_id', 'kind', 'order'] },
+    { fields: ['unsent'], only: { field: 'unsent', is: true } },
+  ],
+};
 
 /** The value that only one asset of the kind may have. Undefined: it has none. */
 export function uniqueKeyOf(kind: AssetKind, fields: JsonObject): string | undefined {

@@ -1,6 +1,9 @@
 /** The properties of a machine that an operator declares and that its BMC reports. Pure. */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { portAddressOf } from '@anneal/contracts/inventory.ts';
+import { readMac } from '@anneal/contracts/readers/mac.ts';
 import { nodePropertiesSchema } from '@anneal/contracts/calls/node-fields.ts';
 import { capabilitiesInText, scalarText } from '@anneal/hot/types/scheduler-hints.ts';
 
@@ -25,7 +28,7 @@ const textsIn = (value: Json | undefined): string[] =>
 
 export function nicsOf(properties: JsonObject): Nic[] {
   return objects(properties['interfaces']).map((entry) => ({
-    mac_address: text(entry['mac_address']),
+    mac_address: portAddressOf(entry),
     network: text(entry['network']),
     addresses: textsIn(entry['addresses']),
     prefix: typeof entry['prefix'] === 'number' ? entry['prefix'] : undefined,
@@ -62,7 +65,7 @@ export function checkDeclared(properties: JsonObject): void {
 
 /** @throws AnnealError InvalidRequest that names every wrong property. */
 export function requireDeclaration(properties: JsonObject): void {
-  const { error } = nodePropertiesSchema.safeParse(properties);
+  const { error } = safeParseExact(nodePropertiesSchema, properties);
   if (!error) return checkDeclared(properties);
   const mistakes = error.issues.map(({ path, message }) => ({
     code: 'invalid_value',
@@ -73,14 +76,17 @@ export function requireDeclaration(properties: JsonObject): void {
   throw new AnnealError('InvalidRequest', `The node cannot be changed in this way: ${all}`, { mistakes });
 }
 
+/** The address of an interface, also of one that is no port because of another. */
+export const macOf = ({ mac_address: mac }: JsonObject): string | undefined =>
+  typeof mac === 'string' ? readMac(mac) : undefined;
+
 /** Merges declared and inspected properties. The BMC wins for the hardware, but it knows no networks. */
 export function inspectedProperties(declared: JsonObject, inventory: JsonObject): JsonObject {
   const found = objects(inventory['interfaces']);
   const given = objects(declared['interfaces']);
-  const macOf = (nic: JsonObject): string | undefined => text(nic['mac_address'])?.toLowerCase();
   const interfaces = [
     ...found.map((nic) => {
-      const known = given.find((each) => macOf(each) === macOf(nic));
+      const known = given.find((each) => macOf(each) !== undefined && macOf(each) === macOf(nic));
       const addresses = known && Array.isArray(known['addresses']) ? known['addresses'] : nic['addresses'];
       return { ...known, ...nic, ...(addresses !== undefined && { addresses }) };
     }),

@@ -96,6 +96,16 @@ describe('a report of a machine that writes an image', () => {
     expect(await boots.report('token', written)).toEqual({ settled: true });
   });
 
+  it('tells a machine that can power off to do so, and a script of an older version to restart the machine', async () => {
+    await nodeThatBoots({ state: 'wait call-back', instance_id: 'host', boot: boot('deploy') });
+    const written = { status: 'written', message: '', powers_off: true } as const;
+    await boots.report('token', written);
+    await records.change('n', ({ boot: current }) =>
+      current ? { boot: { ...current, settled_at: 'now' } } : undefined,
+    );
+    expect(await boots.report('token', written)).toEqual({ settled: true, power_off: true });
+  });
+
   it('is refused for another purpose, with another token, and when the node no longer boots', async () => {
     const written = { status: 'written', message: '' } as const;
     await nodeThatBoots({ state: 'cleaning', boot: boot('clean') });
@@ -103,6 +113,38 @@ describe('a report of a machine that writes an image', () => {
     await expect(boots.report('another', written)).rejects.toMatchObject({ code: 'NotFound' });
     await records.change('n', () => ({ state: 'active', boot: boot('deploy') }));
     await expect(boots.report('token', written)).rejects.toMatchObject({ code: 'NotFound' });
+  });
+});
+
+describe('a second exchange with another key', () => {
+  const uuid = '00112233-4455-6677-8899-aabbccddeeff';
+  const claims = { given: 'g', place: 'p', machine: `uuid:${uuid}`, serial: null };
+  const exchanged = { commanded_at: 'now', exchanged_at: 'now', key_hash: hashOf('first'), refused_at: null };
+  const second = async (machine: string | undefined, change: Partial<Boot> = {}): Promise<NodeDocument | undefined> => {
+    const own = { ...boot('deploy'), ...exchanged, secret_hash: hashOf('secret'), ...change };
+    await nodeThatBoots({ state: 'wait call-back', instance_id: 'host', claims, boot: own });
+    const answer = boots.exchange({ secret: 'secret', key: 'the second key', machine });
+    await expect(answer).rejects.toMatchObject({ code: 'Conflict' });
+    return records.get('n');
+  };
+  const written = { report: { status: 'written', message: '' } } as const;
+
+  it.each([
+    ['says the UUID of the machine', uuid.toUpperCase(), {}],
+    ['says nothing, as an older ramdisk, after the machine wrote its disk', undefined, written],
+  ])('accuses no other program when it %s', async (_how, machine, change) => {
+    const node = await second(machine, change);
+    expect(node?.boot).toMatchObject({ refused_at: null, returned_at: expect.any(String) as string });
+    expect(node?.warnings).toBeUndefined();
+  });
+
+  it.each([
+    ['says another UUID', 'aaaaaaaa-4455-6677-8899-aabbccddeeff', written],
+    ['says nothing, before the machine wrote its disk', undefined, {}],
+  ])('reports another program when it %s', async (_how, machine, change) => {
+    const node = await second(machine, change);
+    expect(node?.boot?.returned_at).toBeUndefined();
+    expect(node?.warnings).toMatchObject([{ type: 'CredentialsSafe', status: 'False' }]);
   });
 });
 

@@ -6,7 +6,7 @@
  * B2 A secret is exchanged after the command to power on, by one machine, until its agent asks for work or it reports.
  *    The machine may repeat the exchange with its key, because it or this process may die between exchange and use.
  * B3 A refused exchange with the right secret causes an event and a condition of the node, because another program has
- *    the secret.
+ *    the secret. The node's own machine is no other program: it lost power, or its restart loaded the ramdisk again.
  */
 import { isObject } from '@anneal/contracts/json.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
@@ -21,10 +21,12 @@ import { type ImageView } from '@anneal/contracts/calls/images.ts';
 import { metadataAddress } from '@anneal/runtime/secrets/host-keys.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { hashOf } from '../nodes/states/boot-steps.ts';
+import { machineClaimsOf } from '../documents/identity.ts';
 import { networkData } from '../servers/network-data.ts';
 import { withWarning, type Boot, type BootLoad, type NodeDocument, type NodeChange } from '../documents/node.ts';
 import type { NodeDriver } from '../nodes/states/driver.ts';
 import { move } from '../nodes/states/moves.ts';
+import { afterSilence } from '../documents/suspicion.ts';
 import type { NodeRecords } from '../documents/records.ts';
 import { seedStates } from '../documents/states.ts';
 import type { Images } from '../images/images.ts';
@@ -92,7 +94,7 @@ export class Boots {
   }
 
   /** B2. @throws AnnealError Conflict when the secret is right and the exchange is not allowed. */
-  async exchange({ secret, key }: { secret: string; key: string }): Promise<BootSeed> {
+  async exchange({ secret, key, machine }: BootExchange): Promise<BootSeed> {
     const hash = hashOf(secret);
     const key_hash = hashOf(key);
     const found = await this.#records.ofSecret(hash);
@@ -103,7 +105,7 @@ export class Boots {
       node = current;
       const { boot } = current;
       if (boot?.secret_hash !== hash) return undefined;
-      refusal = refusalOf(current, boot, key_hash);
+      refusal = refusalOf(current, boot, { key_hash, machine });
       if (refusal) return this.#refused(current, boot, refusal);
       return boot.exchanged_at === null ? { boot: { ...boot, exchanged_at: this.#now(), key_hash } } : undefined;
     });
@@ -138,7 +140,9 @@ export class Boots {
       boot.token_hash === hash && boot.report === null ? { ...boot, report, ...answered } : undefined,
     );
     if (changed) this.#driver.kick(node.id);
-    return report.status === 'written' ? { settled: node.boot.settled_at !== undefined } : {};
+    if (report.status !== 'written') return {};
+    const settled = node.boot.settled_at !== undefined;
+    return { settled, ...(settled && node.boot.report?.powers_off === true && { power_off: true }) };
   }
 
   /** Handles the first contact of an agent: the machine is up. Ignores hosts without a node, which are not ours. */
@@ -149,13 +153,28 @@ export class Boots {
       if (!node) return;
       await this.#records.change(node.id, (current) => {
         if (current.instance_id !== id) return undefined;
-        if (current.boot?.purpose !== 'deploy' || !seedStates.deploy.includes(current.state)) return { facts };
+        const { boot, state } = current;
+        // The agent got its token in the exchange. Without one, it is that of a boot before this, whose token has ended.
+        const isOfBoot = boot?.purpose === 'deploy' && boot.exchanged_at !== null && seedStates.deploy.includes(state);
+        if (!isOfBoot) return { facts, silent_since: null };
         return {
           facts,
-          ...happenedTo(current, { ...current.boot, answered_at: current.boot.answered_at ?? this.#now() }),
+          silent_since: null,
+          ...happenedTo(current, { ...boot, answered_at: boot.answered_at ?? this.#now() }),
         };
       });
       this.#driver.kick(node.id);
+    });
+  }
+
+  /** Notes the silence of a host, which counts as a loss of its machine when its server ends before it is back. */
+  hostSilent(): MessageRoute {
+    return on(hostEvent.silent, async ({ time, data: { host_id: id } }: Envelope<HostEventData>) => {
+      const node = await this.#records.ofInstance(id);
+      if (!node) return;
+      await this.#records.change(node.id, (current) =>
+        current.instance_id === id ? afterSilence(current, time) : undefined,
+      );
     });
   }
 
@@ -187,8 +206,9 @@ export class Boots {
   }
 
   /** B3. Reports at most once a minute, so that a program that repeats the exchange does not fill the event log. */
-  #refused(node: NodeDocument, boot: Boot, { alarm, why }: Refusal): NodeChange | undefined {
+  #refused(node: NodeDocument, boot: Boot, { alarm, why, returned }: Refusal): NodeChange | undefined {
     const now = this.#context.now();
+    if (returned) return happenedTo(node, { ...boot, returned_at: now.toISOString() });
     if (!alarm || now.getTime() - Date.parse(boot.refused_at ?? '1970-01-01') < 60_000) return undefined;
     const refused_at = now.toISOString();
     this.#context.log.warn({ node: node.name }, `exchange of a boot secret refused: ${why}`);
@@ -261,14 +281,31 @@ type EraseMode = (typeof eraseModes)[number];
 const eraseModeOf = ({ properties: { erase } }: NodeDocument, fallback: EraseMode): EraseMode =>
   eraseModes.find((mode) => mode === erase) ?? fallback;
 
+interface BootExchange {
+  readonly secret: string;
+  readonly key: string;
+  readonly machine?: string | undefined;
+}
+
 interface Refusal {
   readonly why: string;
   /** A program other than the machine has the secret, or may have it. */
   readonly alarm: boolean;
+  /** The machine itself has booted once more, and its node waits for it. */
+  readonly returned?: boolean;
 }
 
-function refusalOf(node: NodeDocument, boot: Boot, keyHash: string): Refusal | undefined {
-  const another = boot.key_hash !== null && boot.key_hash !== keyHash;
+function refusalOf(
+  node: NodeDocument,
+  boot: Boot,
+  { key_hash, machine }: { key_hash: string; machine: string | undefined },
+): Refusal | undefined {
+  const another = boot.key_hash !== null && boot.key_hash !== key_hash;
+  const waits = seedStates[boot.purpose].includes(node.state) && boot.answered_at === null;
+  // An older ramdisk does not say which machine it is. That a machine has written its disk and starts again is usual.
+  const own = isOwnMachine(node, machine) || (machine === undefined && waits && boot.report?.status === 'written');
+  if (another && own)
+    return { why: 'its machine has booted twice with it; the BMC starts it again', alarm: false, returned: waits };
   if (another) return { why: `it was exchanged with another key at ${boot.exchanged_at}`, alarm: true };
   if (!seedStates[boot.purpose].includes(node.state)) {
     return { why: `it has expired, because the node is ${node.state}`, alarm: false };
@@ -281,6 +318,9 @@ function refusalOf(node: NodeDocument, boot: Boot, keyHash: string): Refusal | u
   }
   return boot.answered_at === null ? undefined : { why: `it was already used at ${boot.answered_at}`, alarm: false };
 }
+
+const isOwnMachine = ({ claims }: NodeDocument, uuid: string | undefined): boolean =>
+  uuid !== undefined && machineClaimsOf(uuid).includes(claims.machine);
 
 /** Records the progress of a boot, and makes the waiting step due at once. */
 function happenedTo(node: NodeDocument, boot: Boot): NodeChange {

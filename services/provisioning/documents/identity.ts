@@ -73,6 +73,16 @@ export function realUuid(value: unknown, placeholders: ReadonlySet<string>): str
   return sharedUuids.has(text) || placeholders.has(text) ? null : text;
 }
 
+/** The claims that a machine with this UUID may have: firmware may show the first bytes of a UUID in the other order. */
+export function machineClaimsOf(uuid: string): string[] {
+  const text = uuid.toLowerCase();
+  const swapped = text.replace(
+    /^(..)(..)(..)(..)-(..)(..)-(..)(..)-/,
+    (_all, ...[a, b, c, d, e, f, g, h]: string[]) => `${d}${c}${b}${a}-${f}${e}-${h}${g}-`,
+  );
+  return [`uuid:${text}`, `uuid:${swapped}`];
+}
+
 export function realSerial(value: unknown, placeholders: ReadonlySet<string>): string | null {
   const text = realText(value);
   if (text === null || placeholders.has(text.toLowerCase())) return null;

@@ -11,6 +11,7 @@ import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { CollectionDefinition } from '@anneal/store/port.ts';
 import { type Claims, type Identity, identityFault, type nodeFaults } from './identity.ts';
 import { failedStates, holdStates, type BootPurpose, type ProvisionStep } from './states.ts';
+import { suspectConditions, type LossRecord } from './suspicion.ts';
 import { driverInfoOf, type StoredInfo } from './driver-info.ts';
 
 export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox' | 'unsent' | 'instance_claim'>>;
@@ -48,6 +49,25 @@ export interface BootLoad {
   readonly done: boolean;
 }
 
+/** The last reading of `BootProgress`. */
+export interface BootSeen {
+  readonly seen: string;
+  /** When it began to show this value. */
+  readonly at: string;
+  /** When it was last read. Absent: at `at`. */
+  readonly looked_at?: string;
+  /** A reading after the exchange showed no self-test, so one that follows means that the machine has started again. */
+  readonly left_post?: boolean;
+}
+
+/** A start from the disk by the BMC. */
+export interface DiskStart {
+  readonly at: string;
+  readonly tries: number;
+  /** The BMC refused the disk as boot device. */
+  readonly warning?: Condition;
+}
+
 /** The boot of a machine: its secrets and its progress. */
 export interface Boot {
   readonly purpose: BootPurpose;
@@ -78,8 +98,9 @@ export interface Boot {
   readonly key_hash: string | null;
   /** When an exchange was last refused although its secret was right. */
   readonly refused_at: string | null;
-  /** The value and time of the last reading of `BootProgress`. */
-  readonly progress: { readonly seen: string; readonly at: string } | null;
+  /** When its own machine booted once more, with another key: it had lost power, or its restart loaded the ramdisk. */
+  readonly returned_at?: string;
+  readonly progress: BootSeen | null;
   /** When its agent asked for work, or its cleaning was reported. */
   readonly answered_at: string | null;
   readonly report: {
@@ -87,9 +108,13 @@ export interface Boot {
     readonly message: string;
     /** Why the machine failed without being at fault. Absent: it may be at fault. */
     readonly code?: (typeof bootReportCodes)[number] | undefined;
+    /** The machine powers off after `written`. Absent: it restarts itself, by a script of an older version. */
+    readonly powers_off?: boolean | undefined;
   } | null;
-  /** When the machine was set to boot from the disk that it reported as written. Absent before. */
+  /** When the machine was allowed to leave the ramdisk that wrote its disk. Absent before. */
   readonly settled_at?: string;
+  /** The last start from that disk by the BMC. Absent: none. */
+  readonly disk?: DiskStart;
 }
 
 /** A machine without hardware, for tests of clients. */
@@ -116,7 +141,18 @@ export interface PowerReadings {
   readonly error?: Failure;
 }
 
-export interface NodeDocument extends WithOutbox, StoredInfo {
+/** The statement of a person that a machine is off. */
+export interface OffStatement {
+  readonly at: string;
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** E.g. `admin confirmed at 2026-05-01T10:00:00.000Z that it is off: the rack has no power`. */
+export const statementText = ({ at, by, reason }: OffStatement): string =>
+  `${by} confirmed at ${at} that it is off: ${reason}`;
+
+export interface NodeDocument extends WithOutbox, StoredInfo, LossRecord {
   readonly name: string;
   /** Sealed. */
   readonly password: Json;
@@ -180,6 +216,8 @@ export interface NodeDocument extends WithOutbox, StoredInfo {
   /** Sealed: the password of the rescue that an operator asked for. Absent: none. */
   readonly rescue_password?: Json;
   readonly boot: Boot | null;
+  /** The statement of a person that the machine is off. Void as soon as Anneal may turn it on, or its BMC says that it is on. */
+  readonly confirmed_off?: OffStatement | null;
   /** Conditions that a step recorded and that stay until a later step proves otherwise. Absent: none. */
   readonly warnings?: readonly Condition[];
   readonly poll: PowerReadings;
@@ -376,9 +414,19 @@ function conditionsOf(node: NodeDocument): Condition[] {
       message: stalled ? `${node.work.step}: ${node.last_error?.message ?? ''}` : '',
       since: node.work?.since ?? node.provision_updated_at,
     },
+    ...suspectConditions(node),
+    ...(node.confirmed_off ? [confirmedCondition(node.confirmed_off)] : []),
     ...(node.warnings ?? []),
   ];
 }
+
+const confirmedCondition = (statement: OffStatement): Condition => ({
+  type: 'ConfirmedOff',
+  status: 'True',
+  reason: 'Statement',
+  message: statementText(statement),
+  since: statement.at,
+});
 
 /** Replaces the earlier warning of the same type, and keeps its `since`. */
 export function withWarning(node: NodeDocument, warning: Condition): readonly Condition[] {

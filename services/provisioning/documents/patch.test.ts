@@ -92,6 +92,14 @@ describe('patch of a node', () => {
     expect(after()).toEqual(fields);
   });
 
+  it('declares no interface that only the BMC reports and that has no usable address', () => {
+    const wwn = { name: 'fc0', mac_address: '21:00:F4:E9:D4:5B:11:22', not_a_port: 'it has 8 octets instead of 6' };
+    const usable = { name: 'eth0', mac_address: '52:54:00:12:34:56' };
+    const added = { mac_address: '52:54:00:12:34:57' };
+    const before = { interfaces: [wwn, usable] };
+    expect(declarationAfter({}, before, { interfaces: [wwn, usable, added] })).toEqual({ interfaces: [usable, added] });
+  });
+
   it('declares the properties that the operator changed, and leaves the others to the inspection', () => {
     const before = { cpus: 4, memory_mb: 1024, capabilities: 'a:b' };
     const wanted = { cpus: 8, memory_mb: 1024, rack: 1 };

@@ -1,4 +1,5 @@
 /** A JSON Patch (RFC 6902: add, replace, remove, test) over the node fields that an operator may change. Pure. */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
 import {
   driverInfoSchemas,
   driverInterfaces,
@@ -9,7 +10,8 @@ import {
   type InterfaceKind,
 } from '@anneal/contracts/drivers.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { nicsIn, portAddressOf } from '@anneal/contracts/inventory.ts';
+import { isObject, jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { patched } from '@anneal/contracts/json-patch.ts';
 import {
   nodeDescriptionSchema,
@@ -118,7 +120,10 @@ const defaults: JsonObject = {
 export function fieldsAfter(fields: Fields, patch: NodePatch): Fields {
   const { result, mistakes } = patched(fields as unknown as JsonObject, patch, { names: fieldNames, defaults });
   const driver = driverNames.find((name) => name === result['driver']) ?? fields.driver;
-  const parsed = fieldsSchemas[driver].safeParse(driver === fields.driver ? result : withoutOthers(result, driver));
+  const parsed = safeParseExact(
+    fieldsSchemas[driver],
+    driver === fields.driver ? result : withoutOthers(result, driver),
+  );
   if (mistakes.length === 0 && parsed.success) return parsed.data;
   for (const { path, message } of parsed.error?.issues ?? [])
     mistakes.push({ code: 'invalid_value', path: path.join('.'), message });
@@ -168,7 +173,13 @@ export function declarationAfter(declared: JsonObject, before: JsonObject, after
     const value = Object.hasOwn(after, name) ? after[name] : undefined;
     if (isDeepStrictEqual(value, before[name])) continue;
     if (value === undefined) delete changed[name];
-    else changed[name] = value;
+    else changed[name] = name === 'interfaces' ? ownInterfaces(value, before[name]) : value;
   }
   return changed;
 }
+
+/** Without the interfaces that only the BMC reports and that have no usable address: an operator cannot declare them. */
+const ownInterfaces = (after: Json, before: Json | undefined): Json => {
+  const reported = nicsIn({ interfaces: before }).filter((nic) => portAddressOf(nic) === undefined);
+  return Array.isArray(after) ? after.filter((nic) => !reported.some((each) => isDeepStrictEqual(each, nic))) : after;
+};

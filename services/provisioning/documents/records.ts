@@ -15,11 +15,19 @@ import { flushOutbox, keepSending, unsentIn, type Outgoing } from '@anneal/runti
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { change } from '@anneal/store/change.ts';
 import { DuplicateError, type Collection, type CollectionDefinition, type Draft } from '@anneal/store/port.ts';
-import { claimsOf, merged as mergedIdentity, nodeFaults, type Claims, type Identity } from './identity.ts';
+import {
+  claimsOf,
+  machineClaimsOf,
+  merged as mergedIdentity,
+  nodeFaults,
+  type Claims,
+  type Identity,
+} from './identity.ts';
 import { sameMachine } from './faults.ts';
+import { afterLoss, isSuspected, suspectConditions } from './suspicion.ts';
 import { missingClaims } from './claims.ts';
 import { faultError, faultReason, originOfNode, powerReason } from './event-reason.ts';
-import { nodesDefinition, unclaimedDefinition, type NodeDocument, type NodeChange } from './node.ts';
+import { nodesDefinition, statementText, unclaimedDefinition, type NodeDocument, type NodeChange } from './node.ts';
 
 /** An event in the form of earlier versions. */
 interface EarlierEntry {
@@ -33,9 +41,14 @@ const definitions = {
   state: nodeEvent.stateChanged,
   power: nodeEvent.powerChanged,
   'boot refused': nodeEvent.bootRefused,
+  'off confirmed': nodeEvent.offConfirmed,
+  suspect: nodeEvent.suspectChanged,
   fault: nodeEvent.faultChanged,
   removed: nodeEvent.removed,
 } as const;
+
+const suspicionText = (node: NodeDocument): string =>
+  suspectConditions(node)[0]?.message ?? 'a person cleared the suspicion';
 
 const pageSize = 250;
 /** The length of the history of a node. */
@@ -44,21 +57,29 @@ const mostLines = 30;
 export class NodeRecords {
   readonly collection: Collection<NodeDocument>;
   readonly #context: ServiceContext;
+  readonly #lossesADay: number;
   /** The driver, the poll and the requests change a node at the same time. */
   readonly #sender: Pick<ServiceContext, 'bus' | 'log'> & { readonly sent: Set<string> };
   /** Callbacks for every change of state. */
   readonly #watchers = new Set<(after: NodeDocument, before: NodeDocument) => void>();
 
-  private constructor(context: ServiceContext, collection: Collection<NodeDocument>) {
+  private constructor(context: ServiceContext, collection: Collection<NodeDocument>, lossesADay: number) {
+    this.#lossesADay = lossesADay;
     this.#context = context;
     this.#sender = { bus: context.bus, log: context.log, sent: new Set() };
     this.collection = collection;
   }
 
-  /** Gives claims to the nodes of older versions first. `placeholders`: see `identityIn`. */
-  static async open(context: ServiceContext, placeholders: ReadonlySet<string> = new Set()): Promise<NodeRecords> {
+  /**
+   * Gives claims to the nodes of older versions first. `placeholders`: see `identityIn`. `lossesADay`: a machine with more gets
+   * no server.
+   */
+  static async open(
+    context: ServiceContext,
+    { placeholders = new Set(), lossesADay = 3 }: { placeholders?: ReadonlySet<string>; lossesADay?: number } = {},
+  ): Promise<NodeRecords> {
     const opened = async (definition: CollectionDefinition): Promise<NodeRecords> => {
-      const records = new NodeRecords(context, await context.store.collection<NodeDocument>(definition));
+      const records = new NodeRecords(context, await context.store.collection<NodeDocument>(definition), lossesADay);
       await records.#convertOutboxes();
       return records;
     };
@@ -134,12 +155,8 @@ export class NodeRecords {
 
   /** @param uuid in lower case. Some firmware reports the first half with its bytes swapped. */
   async ofUuid(uuid: string): Promise<NodeDocument | undefined> {
-    const swapped = uuid.replace(
-      /^(..)(..)(..)(..)-(..)(..)-(..)(..)-/,
-      (_all, ...[a, b, c, d, e, f, g, h]: string[]) => `${d}${c}${b}${a}-${f}${e}-${h}${g}-`,
-    );
-    for (const each of [uuid, swapped]) {
-      const [node] = await this.collection.find({ where: { 'claims.machine': `uuid:${each}` }, limit: 1 });
+    for (const claim of machineClaimsOf(uuid)) {
+      const [node] = await this.collection.find({ where: { 'claims.machine': claim }, limit: 1 });
       if (node) return node;
     }
     return undefined;
@@ -232,11 +249,13 @@ export class NodeRecords {
 
   /** The node with the fields, and N2 the events of the change in its outbox. */
   #changed(current: NodeDocument, fields: NodeChange): Draft<NodeDocument> {
-    const now = this.#context.now().toISOString();
+    const at = this.#context.now();
+    const now = at.toISOString();
     const moved = fields.state !== undefined && fields.state !== current.state;
     const { instance_id: instance } = fields;
-    const merged: NodeDocument = {
+    const wanted: NodeDocument = {
       ...current,
+      ...(fields.power === 'power on' && { confirmed_off: null }),
       ...fields,
       // N3
       instance_claim: instance === undefined ? (current.instance_claim ?? current.id) : (instance ?? current.id),
@@ -245,6 +264,8 @@ export class NodeRecords {
       provision_updated_at: moved ? now : current.provision_updated_at,
       version: current.version + 1,
     };
+    const loss = afterLoss(current, wanted, { at, most: this.#lossesADay });
+    const merged: NodeDocument = { ...wanted, ...loss };
     const entries = unsentIn(current, this.#sender.sent);
     const failure = fields.last_error ?? null;
     const passage = moved ? this.#entry('state', merged, { before: current, failure }) : undefined;
@@ -260,6 +281,13 @@ export class NodeRecords {
           { failure: faultError(merged), noticed: true },
         ),
       );
+    if (isSuspected(merged) ? loss : isSuspected(current))
+      entries.push(
+        this.#entry('suspect', { ...merged, reason: suspicionText(merged) }, { noticed: loss !== undefined }),
+      );
+    const { confirmed_off: stated } = merged;
+    if (stated && stated.at !== current.confirmed_off?.at)
+      entries.push(this.#entry('off confirmed', { ...merged, reason: statementText(stated) }));
     if (merged.power !== current.power) {
       const reported = { ...merged, reason: powerReason(current, merged) };
       entries.push(this.#entry('power', reported, { before: current, noticed: current.work === null }));

@@ -4,7 +4,8 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import { X509Certificate } from 'node:crypto';
-import { isIP } from 'node:net';
+import { isSha256, readSha256 } from '@anneal/contracts/readers/checksum.ts';
+import { isIpAddress } from '@anneal/contracts/readers/ip.ts';
 import { connect as connectTls } from 'node:tls';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
@@ -15,7 +16,8 @@ export type Trust = boolean | string;
 export function normalTrust(trust: Trust): Trust {
   if (typeof trust === 'boolean') return trust;
   if (/^(?:true|false)$/i.test(trust)) return /^true$/i.test(trust);
-  return /^sha256:/i.test(trust) ? `sha256:${trust.slice(7).replaceAll(':', '').toLowerCase()}` : trust;
+  if (!/^sha256:/i.test(trust)) return trust;
+  return `sha256:${readSha256(trust.slice(7)) ?? ''}`;
 }
 
 /** Why the value cannot be used. Undefined when it can. */
@@ -23,7 +25,7 @@ export function trustProblem(trust: Trust): string | undefined {
   const normal = normalTrust(trust);
   if (typeof normal === 'boolean') return undefined;
   if (normal.startsWith('sha256:')) {
-    return /^sha256:[0-9a-f]{64}$/.test(normal) ? undefined : 'sha256: must be followed by 64 hexadecimal digits';
+    return isSha256(normal.slice(7)) ? undefined : 'sha256: must be followed by 64 hexadecimal digits';
   }
   if (!normal.startsWith('/')) return 'it must be true, false, sha256:<fingerprint>, or the absolute path of a file';
   try {
@@ -161,7 +163,7 @@ function fingerprintAt(url: URL): Promise<string | undefined> {
     const socket = connectTls({
       host,
       port: Number(url.port) || 443,
-      ...(isIP(host) === 0 && { servername: host }),
+      ...(!isIpAddress(host) && { servername: host }),
       rejectUnauthorized: false,
       timeout: 3_000,
     });

@@ -3,7 +3,7 @@ import type { ConditionName, RuleCondition } from '@anneal/contracts/calls/inspe
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { compilePattern } from '@anneal/hot/parameters/constraint.ts';
-import { BlockList, isIP } from 'node:net';
+import { isInNetwork, isIpAddress, readNetwork } from '@anneal/contracts/readers/ip.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { ruleArguments, type ArgumentNames } from './arguments.ts';
 import { interpolated, fieldText } from './interpolate.ts';
@@ -73,17 +73,11 @@ const pattern = (name: ConditionName, regex: Json | undefined) => {
 };
 
 function isInNet({ address, subnet }: JsonObject): boolean {
-  const [net = '', prefix] = fieldText(subnet ?? null).split('/');
-  const family = isIP(net) === 6 ? 'ipv6' : 'ipv4';
-  const list = new BlockList();
-  try {
-    list.addSubnet(net, prefix === undefined ? (family === 'ipv6' ? 128 : 32) : Number(prefix), family);
-  } catch {
-    throw refused('in-net', `${fieldText(subnet ?? null)} is no subnet`);
-  }
-  const text = fieldText(address ?? null);
-  if (isIP(text) === 0) throw refused('in-net', `${text} is no address`);
-  return list.check(text, isIP(text) === 6 ? 'ipv6' : 'ipv4');
+  const [given, text] = [fieldText(subnet ?? null), fieldText(address ?? null)];
+  const network = readNetwork(given);
+  if (!network) throw refused('in-net', `${given} is no subnet`);
+  if (!isIpAddress(text)) throw refused('in-net', `${text} is no address`);
+  return isInNetwork(text, network);
 }
 
 const isEmpty = (value: Json | undefined): boolean =>

@@ -1,4 +1,5 @@
 /** Runs the inspection rules on what an inspection found. Pure. */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
 import type { InspectionRule } from '@anneal/contracts/calls/inspection-rules.ts';
 import {
   nodeDescriptionSchema,
@@ -54,7 +55,7 @@ export function afterRules(
   properties: JsonObject,
   rules: readonly InspectionRule[],
 ): { change: NodeChange; logs: readonly RuleLog[] } {
-  const before: JsonObject = {
+  const before = plainCopy({
     resource_class: node.resource_class,
     description: node.description ?? null,
     traits: [...node.traits],
@@ -65,8 +66,8 @@ export function afterRules(
     shard: node.shard ?? null,
     retired: node.retired ?? false,
     retired_reason: node.retired_reason ?? null,
-  };
-  const draft: RuleDraft = { fields: structuredClone(before), pluginData: structuredClone(properties), logs: [] };
+  });
+  const draft: RuleDraft = { fields: plainCopy(before), pluginData: plainCopy(properties), logs: [] };
   const inventory = inventoryIn(properties);
   const { id, name, driver, address, system_id } = node;
   for (const rule of rules) {
@@ -82,8 +83,11 @@ export function afterRules(
       throw named(rule, error);
     }
   }
-  return { change: changeTo(node, { before, after: draft.fields }), logs: draft.logs };
+  return { change: changeTo(node, { before, after: draft.fields, properties }), logs: draft.logs };
 }
+
+/** A copy whose numbers are plain, because rules compute with them. */
+const plainCopy = (value: JsonObject): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;
 
 const named = ({ id, description }: InspectionRule, error: unknown): unknown => {
   if (!(error instanceof AnnealError)) return error;
@@ -91,8 +95,11 @@ const named = ({ id, description }: InspectionRule, error: unknown): unknown => 
   return new AnnealError('ResourceFailed', `${error.message} Rule ${title}.`, { cause: error });
 };
 
-function changeTo(node: NodeDocument, { before, after }: { before: JsonObject; after: JsonObject }): NodeChange {
-  const parsed = fieldsSchema.safeParse(after);
+function changeTo(
+  node: NodeDocument,
+  { before, after, properties }: { before: JsonObject; after: JsonObject; properties: JsonObject },
+): NodeChange {
+  const parsed = safeParseExact(fieldsSchema, after);
   if (!parsed.success) {
     const all = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
     throw new AnnealError('ResourceFailed', `The inspection rules leave node ${node.name} invalid: ${all}`);
@@ -100,7 +107,7 @@ function changeTo(node: NodeDocument, { before, after }: { before: JsonObject; a
   const changed = Object.fromEntries(
     Object.entries(parsed.data).filter(([name, value]) => !isDeepStrictEqual(value, before[name])),
   ) as NodeChange;
-  if (changed.properties === undefined) return { ...changed, properties: before['properties'] as JsonObject };
+  if (changed.properties === undefined) return { ...changed, properties };
   const declared = declarationAfter(node.declared ?? {}, before['properties'] as JsonObject, changed.properties);
   requireDeclaration(declared);
   return { ...changed, declared };

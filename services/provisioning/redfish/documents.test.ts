@@ -1,9 +1,9 @@
 /** Decisions about documents that several requests collect. The documents are written down; no controller is needed. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { describe, expect, it } from 'vitest';
+import { RedfishRefusal } from './conversation/refusal.ts';
 import { readInventory } from './inventory.ts';
 import { findSystem } from './system-path.ts';
-import { ejectAll, insertImage } from './virtual-media.ts';
 
 type Body = Record<string, unknown>;
 const link = (path: string) => ({ '@odata.id': path });
@@ -132,6 +132,36 @@ describe('the inventory of a machine', () => {
     });
   });
 
+  it('names the firmware of the BMC where several controllers manage the system', async () => {
+    const documents = {
+      '/enclosure': { ManagerType: 'EnclosureManager', FirmwareVersion: '1' },
+      '/bmc': { ManagerType: 'BMC', FirmwareVersion: '2' },
+      '/redfish/v1/': { Managers: link('/managers') },
+      '/managers': listOf('/enclosure', '/other', '/bmc'),
+      '/other': { ManagerType: 'BMC', FirmwareVersion: '3', Links: { ManagerForServers: [link('/systems/2')] } },
+    };
+    const named = { Links: { ManagedBy: [link('/enclosure'), link('/bmc')] } };
+    for (const system of [named, link('/systems/1')])
+      expect(await readInventory(serving(documents), system)).toMatchObject({ bmc_firmware: '2' });
+  });
+
+  it('keeps an interface without a usable MAC address as it came, with the reason why it is no port', async () => {
+    const nics: Record<string, object> = {
+      '/nics/1': { Id: 'wwn', MACAddress: '21:00:F4:E9:D4:5B:11:22' },
+      '/nics/2': { Id: 'none', MACAddress: null },
+      '/nics/3': { Id: 'zeros', PermanentMACAddress: '00:00:00:00:00:00', MACAddress: '52-54-00-AA-00-02' },
+      '/nics/4': { Id: 'bare', MACAddress: '525400AA0003' },
+    };
+    const documents = { '/nics': listOf(...Object.keys(nics)), ...nics };
+    const { interfaces } = await readInventory(serving(documents), { EthernetInterfaces: link('/nics') });
+    expect(interfaces).toMatchObject([
+      { name: 'wwn', mac_address: '21:00:F4:E9:D4:5B:11:22', not_a_port: expect.stringContaining('8 octets') },
+      { name: 'none', mac_address: null, not_a_port: 'the BMC reports no MAC address' },
+      { name: 'zeros', mac_address: '52:54:00:aa:00:02' },
+      { name: 'bare', mac_address: '52:54:00:aa:00:03' },
+    ]);
+  });
+
   it('counts logical processors where the controller reports them', async () => {
     const ProcessorSummary = { LogicalProcessorCount: 64, CoreCount: 32, Count: 2 };
     expect(await readInventory(serving({}), { ProcessorSummary })).toMatchObject({ cpus: 64 });
@@ -150,93 +180,13 @@ describe('the inventory of a machine', () => {
   it('has gaps where the controller refuses a part, but fails when the controller is away', async () => {
     const system = { EthernetInterfaces: link('/refused'), Processors: link('/refused') };
     expect(await readInventory(serving({}), system)).toMatchObject({ interfaces: [], cpu_arch: null, memory_mb: null });
+    const answer = { status: 403, body: {}, problem: undefined, etag: undefined, location: undefined };
+    const access = { node: 'n1', address: 'https://bmc', username: null, password: null, trust: true };
+    const request = { method: 'GET' as const, url: new URL('https://bmc/refused') };
+    const forbidden = new RedfishRefusal(access, request, { ...answer, retryAfterMs: undefined, token: undefined });
+    const part = { get: () => Promise.reject(forbidden) };
+    expect(await readInventory(part, system)).toMatchObject({ interfaces: [] });
     const away = { get: () => Promise.reject(Object.assign(new Error('no answer'), { code: 'BmcUnreachable' })) };
     await expect(readInventory(away, system)).rejects.toThrow('no answer');
-  });
-});
-
-describe('the virtual drive', () => {
-  const url = 'http://gateway/boot/secret';
-  const refused = (why: string) => new AnnealError('Conflict', why);
-  const drive = (id: string, change: Body = {}): Body => ({
-    ...link(`/media/${id}`),
-    MediaTypes: ['CD'],
-    Inserted: false,
-    Image: null,
-    Actions: {
-      '#VirtualMedia.InsertMedia': { target: `/media/${id}/insert` },
-      '#VirtualMedia.EjectMedia': { target: `/media/${id}/eject` },
-    },
-    ...change,
-  });
-  /** A controller that keeps the image that it gets, unless its drive is stuck. */
-  const controller = (documents: Record<string, Body>, stuck = false) => {
-    const posted: string[] = [];
-    return {
-      posted,
-      ...serving(documents),
-      async patch(path: string, body: unknown) {
-        posted.push(`PATCH ${path}`);
-        if (!stuck) Object.assign(documents[path] ?? {}, body);
-        return { status: 204, body: {} } as never;
-      },
-      async post(path: string, body: unknown) {
-        posted.push(path);
-        const [, , id = '', action] = path.split('/');
-        const { Image } = body as { Image?: string };
-        const change = action === 'insert' ? { Inserted: true, Image } : { Inserted: false, Image: null };
-        if (!stuck) Object.assign(documents[`/media/${id}`] ?? {}, change);
-        return { status: 204, body: {} } as never;
-      },
-    };
-  };
-  const media = (...drives: Body[]): Record<string, Body> => ({
-    '/media': { Members: drives.map((each) => link(String(each['@odata.id']))) },
-    ...Object.fromEntries(drives.map((each) => [String(each['@odata.id']), each])),
-  });
-  const own = { VirtualMedia: link('/media') };
-
-  it('of the system is used, else that of a manager; a drive for floppies is not', async () => {
-    const floppy = drive('floppy', { MediaTypes: ['Floppy'] });
-    const first = controller(media(floppy, drive('cd')));
-    expect(await insertImage(first, own, { url, refused })).toBe(true);
-    expect(first.posted).toEqual(['/media/cd/insert']);
-    const second = controller({ ...media(drive('cd')), '/manager': own });
-    await insertImage(second, { Links: { ManagedBy: [link('/manager')] } }, { url, refused });
-    expect(second.posted).toEqual(['/media/cd/insert']);
-    expect(await insertImage(controller(media(floppy)), own, { url, refused })).toBe(false);
-  });
-
-  it('of older firmware without actions is written, and emptied in the same way', async () => {
-    const older = controller(media(drive('cd', { Actions: {} })));
-    await insertImage(older, own, { url, refused });
-    await ejectAll(older, own, refused);
-    expect(older.posted).toEqual(['PATCH /media/cd', 'PATCH /media/cd']);
-  });
-
-  it('keeps the same image, and loses another one first', async () => {
-    const same = controller(media(drive('cd', { Inserted: true, Image: url })));
-    await insertImage(same, own, { url, refused });
-    expect(same.posted).toEqual([]);
-    const other = controller(media(drive('cd', { Inserted: true, Image: 'http://other' })));
-    await insertImage(other, own, { url, refused });
-    expect(other.posted).toEqual(['/media/cd/eject', '/media/cd/insert']);
-    const disconnected = controller(media(drive('cd', { Inserted: true, Image: url, ConnectedVia: 'NotConnected' })));
-    await expect(insertImage(disconnected, own, { url, refused })).rejects.toThrow('accepted the image');
-    expect(disconnected.posted).toEqual(['/media/cd/insert']);
-  });
-
-  it('that reports success and does nothing is refused', async () => {
-    await expect(insertImage(controller(media(drive('cd')), true), own, { url, refused })).rejects.toThrow(
-      'it accepted the image but the drive contains null',
-    );
-    const full = controller(media(drive('cd', { Inserted: true, Image: url })), true);
-    await expect(ejectAll(full, own, refused)).rejects.toThrow('/media/cd still contains an image');
-  });
-
-  it('is emptied wherever it holds an image', async () => {
-    const all = controller(media(drive('a', { Inserted: true, Image: 'x' }), drive('b')));
-    await ejectAll(all, own, refused);
-    expect(all.posted).toEqual(['/media/a/eject']);
   });
 });

@@ -1,9 +1,10 @@
 /** The driver of machines whose BMC speaks Redfish. */
 import type { BmcAccess, BmcDriver } from '../bmc/port.ts';
 import { followEvents } from './events.ts';
-import { RedfishHttp, type HttpOptions } from './http.ts';
+import { RedfishHttp, type HttpOptions } from './conversation/http.ts';
+import type { InsertedImages } from './media/drives.ts';
 import { RedfishMachine } from './machine.ts';
-import type { Access } from './transport.ts';
+import type { Access } from './conversation/transport.ts';
 import type { Trust } from '../documents/trust.ts';
 
 export interface RedfishDriverOptions {
@@ -16,6 +17,12 @@ export interface RedfishDriverOptions {
 
 export function createRedfishDriver({ trust, placeholders, http: options }: RedfishDriverOptions): BmcDriver {
   const http = new RedfishHttp(options);
+  const inserted = new Map<string, InsertedImages>();
+  const insertedAt = (address: string): InsertedImages => {
+    const found = inserted.get(address) ?? new Map();
+    inserted.set(address, found);
+    return found;
+  };
   const accessTo = ({ node, password }: BmcAccess): Access => ({
     node: node.name,
     address: node.address,
@@ -32,6 +39,7 @@ export function createRedfishDriver({ trust, placeholders, http: options }: Redf
         path,
         expected: access.node.identity,
         placeholders,
+        inserted: insertedAt(access.node.address),
         ...(tries !== undefined && { tries }),
       }),
     followEvents: (access, listener) => followEvents(http, accessTo(access), listener),

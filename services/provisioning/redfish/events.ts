@@ -1,8 +1,10 @@
 /** The events of a BMC: its stream, or else a subscription. */
 import type { EventReader } from '../bmc/port.ts';
-import { linkIn, type Answer, type RedfishHttp, type Sending } from './http.ts';
-import { holdSubscription } from './subscription.ts';
-import type { Access } from './transport.ts';
+import type { Answer, RedfishHttp } from './conversation/http.ts';
+import { Conversation } from './conversation/conversation.ts';
+import { isOwn, linkIn } from './conversation/links.ts';
+import { holdSubscription, type SubscriptionCall } from './subscription.ts';
+import type { Access } from './conversation/transport.ts';
 
 /**
  * Follows the events that a controller sends as a stream, or else subscribes `destination` to them. Resolves to false when
@@ -14,17 +16,20 @@ export async function followEvents(
   access: Access,
   { signal, destination, ...reader }: { signal: AbortSignal; destination: string } & EventReader,
 ): Promise<boolean> {
-  const send = (sending: Pick<Sending, 'method' | 'path' | 'body'>, within = signal): Promise<Answer> =>
-    http.send(access, { ...sending, signal: within, tries: 1 });
+  const send = ({ method, path, body, form }: SubscriptionCall, within = signal): Promise<Answer> => {
+    const conversation = new Conversation(http, { access, signal: within, tries: 1 });
+    return method === 'GET'
+      ? conversation.get(path)
+      : conversation.carryOut({ method, path, body, ...(form && { form }) });
+  };
   const path = linkIn((await send({ method: 'GET', path: '/redfish/v1/' })).body, 'EventService');
   const service = path === undefined ? {} : (await send({ method: 'GET', path })).body;
   const { ServerSentEventUri: uri, ServiceEnabled: isEnabled } = service;
   if (isEnabled === false) return false;
-  const url = typeof uri === 'string' && URL.canParse(uri, access.address) ? new URL(uri, access.address) : undefined;
   // The credentials go to no other computer.
-  if (url?.origin !== new URL(access.address).origin) {
+  if (typeof uri !== 'string' || !isOwn(access, uri)) {
     return holdSubscription(send, { service, destination, signal, onOpen: reader.onOpen });
   }
-  await http.listen(access, { url, signal, ...reader });
+  await http.listen(access, { path: uri, signal, ...reader });
   return true;
 }

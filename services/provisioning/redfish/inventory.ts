@@ -1,26 +1,28 @@
 /** The hardware inventory of a machine, read from its controller while it may be off, in Ironic's terms. */
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { macProblem, readMac } from '@anneal/contracts/readers/mac.ts';
 import type { ShownSettings } from '../bmc/port.ts';
 import { consolesIn } from './consoles.ts';
-import { linkIn, type Answer } from './http.ts';
+import { linkIn } from './conversation/links.ts';
+import { managersOf } from './managers.ts';
+import {
+  bodyIfShown,
+  linkedBodies,
+  collectionMembers,
+  numberValue,
+  textValue,
+  within,
+  type DocumentReader,
+} from './reading.ts';
 
 type Body = Readonly<Record<string, unknown>>;
-interface Client {
-  get(path: string): Promise<Answer>;
-}
-
-export const textValue = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
-export const numberValue = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isFinite(value) ? value : null;
-export const within = (body: Body, name: string): Body => (body[name] ?? {}) as Body;
-
-export async function readInventory(client: Client, system: Body): Promise<JsonObject> {
+export async function readInventory(client: DocumentReader, system: Body): Promise<JsonObject> {
   const processors = within(system, 'ProcessorSummary');
   const memory = numberValue(within(system, 'MemorySummary')['TotalSystemMemoryGiB']);
   const dimms = memory === null ? await members(client, linkIn(system, 'Memory')) : [];
   const summed = dimms.reduce((sum, dimm) => sum + (numberValue(dimm['CapacityMiB']) ?? 0), 0);
   const { disks, controllers } = await readStorage(client, system);
-  const bmc = await readManager(client, system);
+  const [bmc = {}] = await managersOf(client, system);
   const [network = {}] = await linkedBodies(client, [bmc['NetworkProtocol']]);
   const nics = await members(client, linkIn(system, 'EthernetInterfaces'));
   const cpus = await members(client, linkIn(system, 'Processors'));
@@ -50,7 +52,7 @@ export async function readInventory(client: Client, system: Body): Promise<JsonO
     })),
     interfaces: nics.map((nic) => ({
       name: textValue(nic['Id']) ?? '',
-      mac_address: (textValue(nic['PermanentMACAddress']) ?? textValue(nic['MACAddress']) ?? '').toLowerCase(),
+      ...addressOf(nic),
       speed_mbps: numberValue(nic['SpeedMbps']),
       link: textValue(nic['LinkStatus']),
       addresses: [...addressesIn(nic, 'IPv4Addresses'), ...addressesIn(nic, 'IPv6Addresses')],
@@ -61,13 +63,13 @@ export async function readInventory(client: Client, system: Body): Promise<JsonO
 
 /** The settings of the BIOS, and the firmware that Ironic knows too. */
 export async function readShownSettings(
-  client: Client,
+  client: DocumentReader,
   system: Body,
   detailsOf: (bios: Body) => Promise<NonNullable<ShownSettings['biosDetails']>>,
 ): Promise<ShownSettings> {
   const [bios = {}] = await linkedBodies(client, [system['Bios']]);
   const biosDetails = await detailsOf(bios);
-  const { FirmwareVersion: bmc } = await readManager(client, system);
+  const [{ FirmwareVersion: bmc } = {}] = await managersOf(client, system);
   const versions = { bios: textValue(system['BiosVersion']), bmc: textValue(bmc) };
   return {
     bios: isObject(bios['Attributes']) ? bios['Attributes'] : {},
@@ -82,7 +84,10 @@ const accelerators = new Set(['GPU', 'FPGA', 'Accelerator', 'DSP']);
 const isAccelerator = ({ ProcessorType: type }: Body): boolean => typeof type === 'string' && accelerators.has(type);
 
 /** Disks and storage controllers. The path of a disk is not shown, because only the BMC knows it. */
-async function readStorage(client: Client, system: Body): Promise<{ disks: JsonObject[]; controllers: JsonObject[] }> {
+async function readStorage(
+  client: DocumentReader,
+  system: Body,
+): Promise<{ disks: JsonObject[]; controllers: JsonObject[] }> {
   const disks: JsonObject[] = [];
   const controllers: JsonObject[] = [];
   for (const storage of await members(client, linkIn(system, 'Storage'))) {
@@ -105,10 +110,14 @@ async function readStorage(client: Client, system: Body): Promise<{ disks: JsonO
   return { disks, controllers };
 }
 
-/** The controller that manages the system. Empty when the BMC names none. */
-async function readManager(client: Client, system: Body): Promise<Body> {
-  const { ManagedBy: managers } = within(system, 'Links');
-  return (await linkedBodies(client, Array.isArray(managers) ? managers.slice(0, 1) : []))[0] ?? {};
+/** The first usable MAC address of an interface. Without one: what the controller reports, and why it makes no port. */
+function addressOf(nic: Body): JsonObject {
+  const reported = ['PermanentMACAddress', 'MACAddress'].flatMap((name) => textValue(nic[name]) ?? []);
+  const usable = reported.map(readMac).find((mac) => mac !== undefined);
+  if (usable !== undefined) return { mac_address: usable };
+  const [first = null] = reported;
+  const why = first === null ? undefined : macProblem(first);
+  return { mac_address: first, not_a_port: why ?? 'the BMC reports no MAC address' };
 }
 
 /** The addresses of an interface, except link-local ones, which are useless beyond the link. */
@@ -119,38 +128,9 @@ function addressesIn(nic: Body, name: string): string[] {
 }
 
 /** Leaves out parts that a controller does not show, because an inventory with gaps is better than none. */
-async function members(client: Client, path: string | undefined): Promise<Body[]> {
-  const found = path === undefined ? undefined : (await bodyIfShown(client, path))?.['Members'];
-  return linkedBodies(client, Array.isArray(found) ? found : []);
-}
-
-const mostMembers = 32;
-const isBmcRefusal = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'BmcRefused';
-
-/** A resource, or undefined when the controller refuses it. */
-export async function bodyIfShown(client: Client, path: string): Promise<Body | undefined> {
-  try {
-    return (await client.get(path)).body;
-  } catch (error) {
-    if (isBmcRefusal(error)) return undefined;
-    throw error;
-  }
-}
-
-/** The resources behind links, without those that the controller refuses. */
-export async function linkedBodies(
-  client: Client,
-  links: readonly unknown[],
-  most: number = mostMembers,
-): Promise<Body[]> {
-  const found: Body[] = [];
-  for (const link of links.slice(0, most)) {
-    const address = linkIn(link);
-    const body = address === undefined ? undefined : await bodyIfShown(client, address);
-    if (body) found.push(body);
-  }
-  return found;
+async function members(client: DocumentReader, path: string | undefined): Promise<Body[]> {
+  const found = path === undefined ? undefined : await bodyIfShown(client, path);
+  return linkedBodies(client, collectionMembers(found ?? {}));
 }
 
 function archOf(processor: Body | undefined): string | null {

@@ -5,17 +5,21 @@ import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { anotherMachine, noConsoleLog } from '../documents/faults.ts';
 import { contradiction, identityIn, type Identity } from '../documents/identity.ts';
+import { BmcError } from '../bmc/bmc-error.ts';
 import type { BmcMachine, BootProgress, Change, Hardware, ShownSettings, WantedDevice } from '../bmc/port.ts';
 import type { BootMethod, Power } from '../documents/node.ts';
 import { readBiosDetails } from './bios-registry.ts';
 import { bootDeviceIn, overrideToDevice } from './boot-device.ts';
 import { bootProgressIn } from './boot-progress.ts';
-import { allowedTarget, overridesToDisk, overrideTo, withMode } from './boot-override.ts';
-import type { RedfishHttp } from './http.ts';
+import { changeBoot, endOverride } from './boot-change.ts';
+import { allowedTarget, overrideTo, type Override } from './boot-override.ts';
+import type { RedfishHttp } from './conversation/http.ts';
 import { readInventory, readShownSettings } from './inventory.ts';
 import {
   powerIn,
+  powerProblems,
   resetAction,
+  resetName,
   resetFor,
   resetProblems,
   resetsFor,
@@ -23,18 +27,30 @@ import {
   strangenessOf,
   type ResetAction,
 } from './system.ts';
-import { changeDocument } from './change-document.ts';
+import { bmcActionIn, readAction } from './conversation/action.ts';
+import { Conversation } from './conversation/conversation.ts';
+import type { BmcChange } from './conversation/form.ts';
 import { quirksOf } from './quirks.ts';
 import { readSensors } from './sensors.ts';
 import { applyBios, applyFirmware, applySecureBoot, resetBios } from './settings.ts';
 import { readConsoleLog } from './console-log.ts';
 import { findSystem } from './system-path.ts';
-import { taskEnded, taskOf } from './task.ts';
-import type { Access, Method, RedfishAnswer } from './transport.ts';
+import { ownUrl } from './conversation/links.ts';
+import { readBmcTask, taskOf } from './conversation/task.ts';
+import type { Access, RedfishAnswer } from './conversation/transport.ts';
 import { createVolumes, deleteVolumes } from './volumes.ts';
-import { ejectAll, insertImage } from './virtual-media.ts';
+import type { InsertedImages } from './media/drives.ts';
+import { ejectAll, insertImage, type MediaOptions } from './media/virtual-media.ts';
 
 type Body = Readonly<Record<string, unknown>>;
+
+const resetTarget = `the target of ${resetName}`;
+/** How long the power may take to follow a task that has ended, or a state that is neither on nor off. */
+const afterChangeMs = 8_000;
+/** A change that goes on is awaited beyond the time of the caller until then, and within the turn. */
+const longestChangeMs = 40_000;
+/** How long the first reading of the power may take. */
+const firstPowerMs = 30_000;
 
 export interface MachineOptions {
   readonly access: Access;
@@ -47,16 +63,22 @@ export interface MachineOptions {
   readonly expected?: Identity | null;
   readonly placeholders?: ReadonlySet<string>;
   readonly tries?: number;
+  /** The images that this process has inserted into drives of the controller. */
+  readonly inserted?: InsertedImages;
 }
 
 export class RedfishMachine implements BmcMachine {
-  readonly #http: RedfishHttp;
+  readonly #conversation: Conversation;
+  readonly #media: MediaOptions;
+  readonly #turn: { readonly signal: AbortSignal; readonly refused: (why: string) => AnnealError };
   readonly #options: MachineOptions;
   #path: string | undefined;
 
   constructor(http: RedfishHttp, options: MachineOptions) {
-    this.#http = http;
+    this.#conversation = new Conversation(http, options);
     this.#options = options;
+    this.#turn = { signal: options.signal, refused: (why) => this.#refused(why) };
+    this.#media = { refused: this.#turn.refused, inserted: options.inserted ?? new Map() };
     this.#path = options.path;
   }
 
@@ -65,13 +87,11 @@ export class RedfishMachine implements BmcMachine {
     return this.#path;
   }
 
-  get = (path: string): Promise<RedfishAnswer> => this.#send('GET', path);
-  post = (path: string, body: unknown): Promise<RedfishAnswer> => this.#send('POST', path, { body });
-  patch = (path: string, body: unknown, etag?: string): Promise<RedfishAnswer> => {
-    const patch = (at: string, what: unknown, tag?: string) => this.#send('PATCH', at, { body: what, etag: tag });
-    return changeDocument({ get: this.get, patch }, { path, body, etag });
-  };
-  remove = (path: string): Promise<RedfishAnswer> => this.#send('DELETE', path);
+  get = (path: string, what?: string): Promise<RedfishAnswer> => this.#conversation.get(path, what);
+  begin = (change: BmcChange): Promise<RedfishAnswer> => this.#conversation.begin(change);
+  carryOut = (change: BmcChange): Promise<RedfishAnswer> => this.#conversation.carryOut(change);
+  patch = (path: string, body: unknown, etag?: string): Promise<RedfishAnswer> =>
+    this.#conversation.patch(path, body, etag);
   /** The error for a feature that is missing, or a change that failed for good. */
   unable = (why: string): AnnealError => {
     const { node, address } = this.#options.access;
@@ -107,16 +127,26 @@ export class RedfishMachine implements BmcMachine {
   }
 
   async verify(): Promise<{ power: Power; identity: Identity }> {
-    const { body } = await this.system();
-    const problems = resetProblems(await this.#resetAction(body));
-    if (problems.length > 0) throw this.#unfit(problems);
-    const power = powerIn(body);
-    if (power === null) {
-      throw this.#refused(
-        `the power of ${this.#path} is not known yet (PowerState is ${shownValue(body['PowerState'])})`,
-      );
+    const { signal } = this.#options;
+    const end = Date.now() + firstPowerMs;
+    let unknown: AnnealError | undefined;
+    for (;;) {
+      try {
+        const { body } = await this.system();
+        const problems = [...powerProblems(body), ...resetProblems(await this.#resetAction(body))];
+        if (problems.length > 0) throw this.#unfit(problems);
+        const power = powerIn(body);
+        if (power !== null) return { power, identity: this.#identityIn(body) };
+        unknown = this.#refused(
+          `the power of ${this.#path} is not known yet (PowerState is ${shownValue(body['PowerState'])})`,
+        );
+        if (Date.now() >= end) throw unknown;
+        await sleep(500, undefined, { signal });
+      } catch (error) {
+        // The end of the turn says less.
+        throw unknown !== undefined && signal.aborted && signal.reason instanceof BmcError ? unknown : error;
+      }
     }
-    return { power, identity: this.#identityIn(body) };
   }
 
   async bootProgress(): Promise<BootProgress> {
@@ -128,7 +158,13 @@ export class RedfishMachine implements BmcMachine {
     const type = resetFor(change, action);
     if (type === undefined)
       throw this.#refused(`the system ${this.#path} supports none of the resets ${resetsFor[change].join(', ')}`);
-    const answer = await this.post(action.target, { ResetType: type });
+    const answer = await this.begin({
+      method: 'POST',
+      path: action.target,
+      body: { ResetType: type },
+      form: { known: {} },
+      what: resetTarget,
+    });
     return { type, task: taskOf(answer) };
   }
 
@@ -141,7 +177,13 @@ export class RedfishMachine implements BmcMachine {
         `The BMC of node ${node} at ${address} does not offer the reset Nmi. It offers ${allowed.join(', ')}.`,
       );
     }
-    await this.post(target, { ResetType: 'Nmi' });
+    await this.carryOut({
+      method: 'POST',
+      path: target,
+      body: { ResetType: 'Nmi' },
+      form: { known: {} },
+      what: resetTarget,
+    });
   }
 
   async #requireReset(): Promise<ResetAction> {
@@ -160,11 +202,25 @@ export class RedfishMachine implements BmcMachine {
     withinMs: number,
     { proven, task }: { proven?: (() => Promise<boolean>) | undefined; task?: string | undefined } = {},
   ): Promise<boolean> {
-    const end = Date.now() + withinMs;
+    const latest = Date.now() + Math.max(withinMs, longestChangeMs);
+    let end = Date.now() + withinMs;
+    let running = task;
     for (let pause = 100; ; pause = Math.min(1_000, pause * 1.5)) {
-      if ((await this.power()) === wanted || (await proven?.())) return true;
-      if (task !== undefined) await taskEnded(this, task, (why) => this.#refused(why));
-      if (Date.now() + pause > end) return false;
+      const power = await this.power().catch((error: unknown) => {
+        // A controller may be away for a moment while the machine changes. The reset is accepted.
+        if (!isPassing(error) || Date.now() + pause > end) throw error;
+        return undefined;
+      });
+      if (power === wanted || (await proven?.())) return true;
+      if (running !== undefined) {
+        const outcome = await readBmcTask(this, { monitor: running, task: undefined });
+        if (outcome.kind === 'failed') throw this.#refused(`the task ${running} ${outcome.why}`);
+        if (outcome.kind === 'done') running = undefined;
+      }
+      const isChanging = power === null || running !== undefined;
+      // The machine follows after the change.
+      if (isChanging) end = Math.max(end, Date.now() + Math.min(withinMs, afterChangeMs));
+      if (Date.now() + pause > (isChanging ? latest : Math.min(end, latest))) return false;
       await sleep(pause, undefined, { signal: this.#options.signal });
     }
   }
@@ -187,8 +243,10 @@ export class RedfishMachine implements BmcMachine {
       }
     }
     const { body: system } = await this.system();
-    if (await insertImage(this, system, { url: `${url}/boot.iso`, refused: (why) => this.#refused(why) })) {
-      await this.#setBoot(overrideTo(boot, allowedTarget(boot, quirksOf(system).cd)));
+    const medium = await insertImage(this, system, { ...this.#media, url: `${url}/boot.iso` });
+    if (medium !== undefined) {
+      const { cd } = quirksOf(system);
+      await this.#setBoot(overrideTo(boot, allowedTarget(boot, medium === 'cd' ? cd : ['Usb', ...cd])));
       return 'media';
     }
     if (!Array.isArray(targets) || !targets.includes('Pxe')) {
@@ -250,24 +308,9 @@ export class RedfishMachine implements BmcMachine {
   /** Sets the machine to boot from its disk. Empties the drive even when the override is refused. */
   async bootFromDisk(): Promise<void> {
     const { body } = await this.system();
-    const results = await Promise.allSettled([this.#endOverride(body)]);
-    results.push(...(await Promise.allSettled([ejectAll(this, body, (why) => this.#refused(why))])));
+    const results = await Promise.allSettled([endOverride(this, body, this.#turn)]);
+    results.push(...(await Promise.allSettled([ejectAll(this, body, this.#media)])));
     for (const result of results) if (result.status === 'rejected') throw result.reason;
-  }
-
-  /** Tries the next best override when the BMC refuses one that it advertises. */
-  async #endOverride(system: Body): Promise<void> {
-    let refusal: unknown;
-    for (const override of overridesToDisk((system['Boot'] ?? {}) as Body)) {
-      try {
-        await this.#setBoot(override);
-        return;
-      } catch (error) {
-        if (!hasCode(error, 'BmcRefused')) throw error;
-        refusal = error;
-      }
-    }
-    if (refusal !== undefined) throw refusal;
   }
 
   async inventory(): Promise<{ inventory: JsonObject; identity: Identity }> {
@@ -275,45 +318,25 @@ export class RedfishMachine implements BmcMachine {
     return { inventory: await readInventory(this, body), identity: this.#identityIn(body) };
   }
 
-  /** Reads, changes that version and reads back. Retries when the version changed meanwhile. */
-  async #setBoot(wanted: Readonly<Record<string, string>>): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      const before = await this.system();
-      try {
-        const present = (before.body['Boot'] ?? {}) as Body;
-        const body = { Boot: quirksOf(before.body).wholeBoot ? withMode(present, wanted) : wanted };
-        await this.patch(this.#path ?? '', body, before.etag);
-        break;
-      } catch (error) {
-        const moved = error instanceof AnnealError && error.details?.['status'] === 412;
-        if (!moved || attempt >= 4) throw error;
-      }
-    }
-    const boot = ((await this.system()).body['Boot'] ?? {}) as Body;
-    const differs = Object.entries(wanted).filter(
-      // Some firmware stores Once as Continuous. That boots as wanted, and is set back to the disk afterwards.
-      ([name, value]) => name !== 'BootSourceOverrideEnabled' && boot[name] !== value,
-    );
-    if (differs.length > 0) {
-      const found = differs.map(([name]) => `${name} ${shownValue(boot[name])}`).join(', ');
-      throw this.#refused(`the BMC accepted the boot override but reports ${found}`);
-    }
+  #setBoot(wanted: Override): Promise<void> {
+    return changeBoot(this, wanted, this.#turn);
   }
 
-  /** The reset action. Its list of reset types may be in a separate document. */
   async #resetAction(system: Body): Promise<ResetAction | string> {
-    const inline = resetAction(system);
+    const inline = resetAction(bmcActionIn(system, resetName));
     if (typeof inline === 'string' || inline.allowed !== undefined) return inline;
-    const action = (system['Actions'] as Body)['#ComputerSystem.Reset'] as Body;
-    const info = action['@Redfish.ActionInfo'];
-    return typeof info === 'string' ? resetAction(system, (await this.get(info)).body) : inline;
+    return resetAction(await readAction(this, system, resetName));
   }
 
   async #readSystem(): Promise<RedfishAnswer> {
     const known = this.#path;
-    this.#path ??= await findSystem(this, this.#options.systemId, (why, fatal) =>
-      fatal ? this.#misconfigured(why) : this.#unfit([why]),
-    );
+    if (this.#path === undefined) {
+      const found = await findSystem(this, this.#options.systemId, (why, fatal) =>
+        fatal ? this.#misconfigured(why) : this.#unfit([why]),
+      );
+      const { pathname, search } = ownUrl(this.#options.access, found, { what: 'its system (Systems/Members)' });
+      this.#path = `${pathname}${search}`;
+    }
     try {
       return await this.get(this.#path);
     } catch (error) {
@@ -323,11 +346,6 @@ export class RedfishMachine implements BmcMachine {
       this.#path = undefined;
       return this.#readSystem();
     }
-  }
-
-  #send(method: Method, path: string, sending: { body?: unknown; etag?: string | undefined } = {}) {
-    const { access, signal, tries } = this.#options;
-    return this.#http.send(access, { ...sending, method, path, signal, tries });
   }
 
   #identityIn(body: Body): Identity {
@@ -358,3 +376,7 @@ export class RedfishMachine implements BmcMachine {
     });
   }
 }
+
+/** Whether the same reading may succeed soon. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof BmcError && (error.code === 'BmcUnreachable' || error.repeat !== 'never');

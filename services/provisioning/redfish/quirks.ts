@@ -9,11 +9,9 @@ export interface Quirks {
   readonly cd: readonly string[];
   /** A change of the boot override must state the boot mode too, because the firmware forgets or refuses it otherwise. */
   readonly wholeBoot: boolean;
-  /** How long an accepted eject may take. */
-  readonly ejectMs: number;
 }
 
-const standard: Quirks = { cd: ['Cd'], wholeBoot: false, ejectMs: 0 };
+const standard: Quirks = { cd: ['Cd', 'UsbCd'], wholeBoot: false };
 
 export const vendorQuirks: readonly {
   readonly vendor: string;
@@ -28,8 +26,6 @@ export const vendorQuirks: readonly {
     is: /american megatrends|\bami\b|asrockrack|redfish_compatible/i,
     quirks: { wholeBoot: true },
   },
-  // It reports an image for some seconds after it accepted the eject.
-  { vendor: 'Dell', is: /\bdell\b/i, quirks: { ejectMs: 10_000 } },
 ];
 
 export function quirksOf({ Manufacturer: maker }: Body): Quirks {

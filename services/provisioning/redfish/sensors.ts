@@ -2,18 +2,15 @@
  * The sensors of a machine: those of its chassis (`Sensors`), or of services from before 2020 those of `Thermal` and `Power`.
  */
 import type { Sensor } from '@anneal/contracts/calls/node-hardware.ts';
-import { linkIn, type Answer } from './http.ts';
-import { bodyIfShown, linkedBodies, numberValue, textValue, within } from './inventory.ts';
+import { linkIn } from './conversation/links.ts';
+import { bodyIfShown, linkedBodies, numberValue, textValue, within, type DocumentReader } from './reading.ts';
 
 type Body = Readonly<Record<string, unknown>>;
-interface Client {
-  get(path: string): Promise<Answer>;
-}
 
 /** A chassis with more would keep its BMC busy for minutes. */
 const mostSensors = 128;
 
-export async function readSensors(client: Client, system: Body): Promise<Sensor[]> {
+export async function readSensors(client: DocumentReader, system: Body): Promise<Sensor[]> {
   const links = within(system, 'Links')['Chassis'];
   const found: Sensor[] = [];
   for (const chassis of await linkedBodies(client, Array.isArray(links) ? links : [])) {
@@ -23,7 +20,7 @@ export async function readSensors(client: Client, system: Body): Promise<Sensor[
 }
 
 /** Undefined where the chassis has none of that form. */
-async function sensorsOf(client: Client, chassis: Body): Promise<Sensor[] | undefined> {
+async function sensorsOf(client: DocumentReader, chassis: Body): Promise<Sensor[] | undefined> {
   const path = linkIn(chassis, 'Sensors');
   const members = path === undefined ? undefined : (await bodyIfShown(client, path))?.['Members'];
   if (!Array.isArray(members) || members.length === 0) return undefined;
@@ -36,7 +33,7 @@ async function sensorsOf(client: Client, chassis: Body): Promise<Sensor[] | unde
   );
 }
 
-async function olderSensorsOf(client: Client, chassis: Body): Promise<Sensor[]> {
+async function olderSensorsOf(client: DocumentReader, chassis: Body): Promise<Sensor[]> {
   const [thermal = {}, power = {}] = await Promise.all(
     ['Thermal', 'Power'].map(async (name) => {
       const path = linkIn(chassis, name);

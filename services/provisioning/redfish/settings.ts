@@ -8,19 +8,22 @@ import type { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { StepProgress } from '../documents/progress.ts';
-import { linkIn } from './http.ts';
-import { taskEnded, taskOf } from './task.ts';
+import { changeBy, readAction } from './conversation/action.ts';
+import { transferProtocol, type BmcChange } from './conversation/form.ts';
+import { linkIn } from './conversation/links.ts';
+import { readBmcTask, taskOf } from './conversation/task.ts';
 import type { FirmwareWish } from '../bmc/port.ts';
-import type { RedfishAnswer } from './transport.ts';
+import type { RedfishAnswer } from './conversation/transport.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
 /** A machine, as the settings need it. `system` checks its identity. */
 export interface SettingsClient {
   get(path: string): Promise<RedfishAnswer>;
-  post(path: string, body: unknown): Promise<RedfishAnswer>;
+  /** Sends a change whose task may outlast the turn. The step keeps it in its memo. */
+  begin(change: BmcChange): Promise<RedfishAnswer>;
+  /** Changes a document, and waits until it is changed. */
   patch(path: string, body: unknown, etag?: string): Promise<RedfishAnswer>;
-  remove(path: string): Promise<RedfishAnswer>;
   system(): Promise<RedfishAnswer>;
   /** The error for a feature that is missing or a change that failed: a retry cannot help. */
   unable(why: string): AnnealError;
@@ -30,15 +33,12 @@ const lookMs = 1_000;
 const done = { kind: 'done' } as const;
 const wait = (memo: JsonObject): StepProgress => ({ kind: 'wait', ms: lookMs, memo });
 
-export const actionPath = (body: Body, name: string): string | undefined => {
-  const target = (body['Actions'] as Record<string, Body> | undefined)?.[name]?.['target'];
-  return typeof target === 'string' ? target : undefined;
-};
-
 /** Undefined while the task of the last change runs. */
 export async function afterTask(client: SettingsClient, { task }: JsonObject): Promise<true | undefined> {
   if (typeof task !== 'string') return true;
-  return (await taskEnded(client, task, (why) => client.unable(why))) || undefined;
+  const outcome = await readBmcTask(client, { monitor: task, task: undefined });
+  if (outcome.kind === 'failed') throw client.unable(`the task ${task} ${outcome.why}`);
+  return outcome.kind === 'done' || undefined;
 }
 
 /** The resource behind a link of the system. @throws AnnealError when the BMC has none. */
@@ -67,16 +67,17 @@ export async function applyBios(
   if (memo['written'] === true) return wait(memo);
   const settings = linkIn(bios.body, '@Redfish.Settings', 'SettingsObject') ?? bios.path;
   const { etag } = settings === bios.path ? bios : await client.get(settings);
-  const task = taskOf(await client.patch(settings, { Attributes: Object.fromEntries(differing) }, etag));
+  const body = { Attributes: Object.fromEntries(differing) };
+  const task = taskOf(await client.begin({ method: 'PATCH', path: settings, body, etag }));
   return { kind: 'restart', memo: { written: true, ...(task !== undefined && { task }) } };
 }
 
 export async function resetBios(client: SettingsClient, memo: JsonObject): Promise<StepProgress> {
   if (memo['written'] === true) return (await afterTask(client, memo)) ? done : wait(memo);
   const bios = await linked(client, 'Bios', 'BIOS settings');
-  const target = actionPath(bios.body, '#Bios.ResetBios');
-  if (target === undefined) throw client.unable('its BIOS offers no reset to factory settings (#Bios.ResetBios)');
-  const task = taskOf(await client.post(target, {}));
+  const change = changeBy(await readAction(client, bios.body, '#Bios.ResetBios'), {});
+  if (change === undefined) throw client.unable('its BIOS offers no reset to factory settings (#Bios.ResetBios)');
+  const task = taskOf(await client.begin(change));
   return { kind: 'restart', memo: { written: true, ...(task !== undefined && { task }) } };
 }
 
@@ -87,7 +88,8 @@ export async function applySecureBoot(
   const secure = await linked(client, 'SecureBoot', 'secure boot');
   const current = secure.body['SecureBootCurrentBoot'];
   const isWanted = secure.body['SecureBootEnable'] === enabled;
-  if (isWanted && (current === undefined || current === (enabled ? 'Enabled' : 'Disabled'))) return done;
+  // Firmware that does not say what this boot has says something else.
+  if (isWanted && current !== (enabled ? 'Disabled' : 'Enabled')) return done;
   if (memo['written'] === true) return wait(memo);
   if (!isWanted) await client.patch(secure.path, { SecureBootEnable: enabled }, secure.etag);
   return { kind: 'restart', memo: { written: true } };
@@ -109,10 +111,12 @@ export async function applyFirmware(
   const path = linkIn(root, 'UpdateService');
   if (path === undefined) throw client.unable('it offers no update of firmware (UpdateService)');
   const { body: service } = await client.get(path);
-  const update = actionPath(service, '#UpdateService.SimpleUpdate');
-  if (update === undefined) throw client.unable('its UpdateService offers no SimpleUpdate');
-  const target = await componentOf(client, service, wish.component);
-  const answer = await client.post(update, { ImageURI: wish.url, Targets: [target] });
+  const update = await readAction(client, service, '#UpdateService.SimpleUpdate');
+  const known = { TransferProtocolType: [transferProtocol(wish.url)], '@Redfish.OperationApplyTime': ['Immediate'] };
+  const body = { ImageURI: wish.url, Targets: [await componentOf(client, service, wish.component)] };
+  const change = changeBy(update, body, known);
+  if (change === undefined) throw client.unable('its UpdateService offers no SimpleUpdate');
+  const answer = await client.begin(change);
   const task = taskOf(answer);
   return wait(task === undefined ? { at: next + 1 } : { at: next, task });
 }

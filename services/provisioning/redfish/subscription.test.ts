@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { BmcError } from '../bmc/bmc-error.ts';
 import { nodeGone } from '../bmc/port.ts';
-import type { Answer } from './http.ts';
+import type { Answer } from './conversation/http.ts';
 import { holdSubscription, subscriptionFor } from './subscription.ts';
 
 const at = '/redfish/v1/EventService/Subscriptions';
@@ -30,7 +30,7 @@ class Bmc {
       if (this.refuses) throw new BmcError('BmcRefused', 'no place', { repeat: 'never', details: { status: 503 } });
       const made = `${at}/${this.known.size + 1}`;
       this.known.set(made, body as Known);
-      if (this.namesLocation) answer = { body: {}, location: `https://bmc${made}` };
+      if (this.namesLocation) answer = { body: {}, location: made };
     } else if (path === at) {
       answer = { body: { Members: [...this.known.keys()].map((id) => ({ '@odata.id': id })) } };
     } else {

@@ -8,14 +8,19 @@
  * P3 It is deleted when no node has the address any more.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hasCode } from '@anneal/contracts/errors.ts';
 import { isObject } from '@anneal/contracts/json.ts';
 import { BmcError } from '../bmc/bmc-error.ts';
 import { nodeGone } from '../bmc/port.ts';
-import { linkIn, type Answer, type Sending } from './http.ts';
+import type { Form } from './conversation/form.ts';
+import type { Answer, Sending } from './conversation/http.ts';
+import { linkIn } from './conversation/links.ts';
 
 type Body = Readonly<Record<string, unknown>>;
+/** One request about subscriptions. */
+export type SubscriptionCall = Pick<Sending, 'method' | 'path' | 'body'> & { readonly form?: Form };
 /** Sends one request; the signal replaces that of the caller. */
-type Send = (sending: Pick<Sending, 'method' | 'path' | 'body'>, signal?: AbortSignal) => Promise<Answer>;
+type Send = (call: SubscriptionCall, signal?: AbortSignal) => Promise<Answer>;
 
 const checkMs = 600_000;
 const deleteMs = 5_000;
@@ -74,11 +79,17 @@ async function subscribe(
 ): Promise<string | undefined> {
   const body = subscriptionFor(service, destination);
   try {
-    const { location } = await send({ method: 'POST', path: collection, body });
-    if (location !== undefined) return pathOf(location);
+    const { status, location } = await send({
+      method: 'POST',
+      path: collection,
+      body,
+      form: { known: knownOf(service) },
+    });
+    // The location of a task is not that of the subscription, and one elsewhere is not read.
+    if (location?.startsWith('/') === true && status !== 202) return location;
   } catch (error) {
     // Without the feature, or without a free place. It may have one in an hour.
-    if (error instanceof BmcError && error.code === 'BmcRefused') return undefined;
+    if (hasCode(error, 'BmcRefused', 'ResourceFailed')) return undefined;
     throw error;
   }
   // Older firmware names no location.
@@ -99,7 +110,13 @@ export function subscriptionFor(service: Body, destination: string): Body {
   };
 }
 
-const pathOf = (location: string): string => (URL.canParse(location) ? new URL(location).pathname : location);
+/** Values that a service may demand of a subscription beside those. */
+const knownOf = ({ EventTypesForSubscription: types }: Body): Form['known'] => ({
+  SubscriptionType: ['RedfishEvent'],
+  EventFormatType: ['Event'],
+  EventTypes: [Array.isArray(types) && types.length > 0 ? types : ['StatusChange', 'ResourceUpdated', 'Alert']],
+  DeliveryRetryPolicy: ['RetryForever'],
+});
 
 /** Whether the BMC still has the subscription, and delivers to it (P2). A BMC that does not answer is assumed to have it. */
 async function has(send: Send, path: string): Promise<boolean> {

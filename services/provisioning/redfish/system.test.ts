@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { powerIn, resetAction, resetFor, resetProblems, shownValue, strangenessOf } from './system.ts';
+import { bmcActionIn } from './conversation/action.ts';
+import {
+  powerIn,
+  powerProblems,
+  resetAction,
+  resetFor,
+  resetName,
+  resetProblems,
+  shownValue,
+  strangenessOf,
+} from './system.ts';
 
 const path = '/redfish/v1/Systems/1/Actions/ComputerSystem.Reset';
 const allowing = (...allowed: string[]) => ({ target: path, allowed });
@@ -8,35 +18,42 @@ describe('an answer that describes a system', () => {
   const system = { '@odata.type': '#ComputerSystem.v1_20_0.ComputerSystem', Id: '1', PowerState: 'On' };
   const found = (change: object) => strangenessOf({ status: 200, body: { ...system, ...change } } as never);
 
-  it('is accepted with known, changing or unknown power', () => {
-    for (const PowerState of ['On', 'Off', 'PoweringOn', 'PoweringOff', 'Paused', null, undefined])
-      expect(found({ PowerState })).toEqual([]);
-  });
-
   it.each([
     [{ '@odata.type': '#Chassis.v1_25_0.Chassis' }, '@odata.type is "#Chassis.v1_25_0.Chassis"'],
     [{ '@odata.type': undefined }, '@odata.type is absent'],
     [{ Id: '' }, 'Id is ""'],
     [{ Id: 7 }, 'Id is 7'],
-    [{ PowerState: 'on' }, 'PowerState is "on", expected one of On, Off'],
-    [{ PowerState: true }, 'PowerState is true'],
   ])('is refused with the reason when it has %j', (change, reason) => {
     expect(found(change)).toEqual([expect.stringContaining(reason)]);
   });
 
   it('reports every reason, or only that the answer could not be read', () => {
-    expect(found({ Id: 7, PowerState: 'on' })).toHaveLength(2);
+    expect(found({ Id: 7, '@odata.type': 'System' })).toHaveLength(2);
     expect(strangenessOf({ status: 200, body: {}, problem: 'it is not JSON' } as never)).toEqual(['it is not JSON']);
   });
 
   it.each([
     ['On', 'power on'],
+    ['ON', 'power on'],
     ['Off', 'power off'],
     ['PoweringOn', null],
     ['PoweringOff', null],
+    ['Paused', null],
+    ['Reset', null],
+    ['Starting', null],
+    ['constructor', null],
+    ['', null],
+    [null, null],
     [undefined, null],
-  ])('with the power state %s has %s', (PowerState, power) => {
+  ])('with the power state %j is accepted, and has %s', (PowerState, power) => {
+    expect(found({ PowerState })).toEqual([]);
+    expect(powerProblems({ PowerState })).toEqual([]);
     expect(powerIn({ PowerState })).toBe(power);
+  });
+
+  it.each([true, 1, { a: 1 }])('has no power that can be read when it shows %j', (PowerState) => {
+    expect(powerProblems({ PowerState })).toEqual([expect.stringContaining('PowerState is')]);
+    expect(powerIn({ PowerState })).toBeNull();
   });
 
   it('is quoted in at most 80 characters', () => {
@@ -49,16 +66,29 @@ describe('an answer that describes a system', () => {
 
 describe('the reset action of a system', () => {
   const system = (action: unknown) => ({ Actions: { '#ComputerSystem.Reset': action } });
+  const resetIn = (body: object, info?: object) => resetAction(bmcActionIn({ ...body }, resetName, { ...info }));
 
   it('has its allowed types inline, else in its action info, else unlisted', () => {
     const inline = { target: path, 'ResetType@Redfish.AllowableValues': ['On'] };
     const info = { Parameters: [{ Name: 'Other' }, { Name: 'ResetType', AllowableValues: ['ForceOff'] }] };
-    expect(resetAction(system(inline), info)).toEqual(allowing('On'));
-    expect(resetAction(system({ target: path }), info)).toEqual(allowing('ForceOff'));
-    expect(resetAction(system({ target: path }))).toEqual({ target: path, allowed: undefined });
-    expect(resetAction(system({ target: path }), { Parameters: [null, { Name: 'Other' }] })).toMatchObject({
-      allowed: undefined,
-    });
+    expect(resetIn(system(inline), info)).toEqual(allowing('On'));
+    expect(resetIn(system({ target: path }), info)).toEqual(allowing('ForceOff'));
+    expect(resetIn(system({ target: path }))).toEqual({ target: path, allowed: undefined });
+    const other = { Parameters: [null, { Name: 'Other' }] };
+    expect(resetIn(system({ target: path }), other)).toMatchObject({ allowed: undefined });
+  });
+
+  it.each([
+    [
+      ['On', 1, null, 'Vendor.Sleep'],
+      ['On', 'Vendor.Sleep'],
+    ],
+    [[], undefined],
+    ['On', undefined],
+    [null, undefined],
+  ])('has those types that can be read in %j', (list, allowed) => {
+    const action = { target: path, 'ResetType@Redfish.AllowableValues': list };
+    expect(resetIn(system(action))).toEqual({ target: path, allowed });
   });
 
   it.each([
@@ -66,11 +96,9 @@ describe('the reset action of a system', () => {
     [{ Actions: null }, 'no reset action'],
     [system(null), 'no reset action'],
     [system({ target: 7 }), 'the target of its reset action is 7'],
-    [system({ target: 'https://elsewhere/' }), 'expected a path'],
-    [system({ target: path, 'ResetType@Redfish.AllowableValues': 'On' }), 'expected a list of strings'],
-    [system({ target: path, 'ResetType@Redfish.AllowableValues': ['On', 1] }), 'expected a list of strings'],
+    [system({ target: '' }), 'expected an address'],
   ])('is refused with the reason in %j', (body, reason) => {
-    const action = resetAction(body);
+    const action = resetIn(body);
     expect(action).toContain(reason);
     expect(resetProblems(action)).toEqual([action]);
   });

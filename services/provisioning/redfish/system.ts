@@ -1,7 +1,8 @@
 /** Checks that an answer describes a machine that can be driven. Pure. */
 import type { Change } from '../bmc/port.ts';
 import type { Power } from '../documents/node.ts';
-import type { RedfishAnswer } from './transport.ts';
+import type { BmcAction } from './conversation/action.ts';
+import type { RedfishAnswer } from './conversation/transport.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -11,11 +12,18 @@ export const resetsFor = {
   'soft power off': ['GracefulShutdown', 'PushPowerButton'],
 } as const satisfies Readonly<Record<Change, readonly string[]>>;
 
-const powers = ['On', 'Off', 'PoweringOn', 'PoweringOff', 'Paused'];
+const powers: Readonly<Record<string, Power>> = { on: 'power on', off: 'power off' };
 
-/** The power state. Null when it is unknown or changing. */
-export function powerIn(system: Body): Power | null {
-  return system['PowerState'] === 'On' ? 'power on' : system['PowerState'] === 'Off' ? 'power off' : null;
+/** The power state. Null when it is unknown or changing: vendors have words of their own, such as Reset and Starting. */
+export function powerIn({ PowerState: shown }: Body): Power | null {
+  const word = typeof shown === 'string' ? shown.toLowerCase() : '';
+  return Object.hasOwn(powers, word) ? (powers[word] ?? null) : null;
+}
+
+/** Why the power cannot be read, ever. Empty for a word that the standard does not have, after which another may follow. */
+export function powerProblems({ PowerState: shown }: Body): string[] {
+  const isWord = shown === undefined || shown === null || typeof shown === 'string';
+  return isWord ? [] : [`PowerState is ${shownValue(shown)}, expected a word such as On or Off`];
 }
 
 /** A value for an error message: short, and safe to print. */
@@ -28,18 +36,18 @@ export function shownValue(value: unknown): string {
   }
 }
 
-/** The reasons why this is not a ComputerSystem with readable power. Empty when it is one. */
+/** The reasons why this is not a ComputerSystem. Empty when it is one. */
 export function strangenessOf({ body, problem }: RedfishAnswer): string[] {
   if (problem !== undefined) return [problem];
   const found: string[] = [];
-  const { '@odata.type': type, Id: id, PowerState: power } = body;
+  const { '@odata.type': type, Id: id } = body;
   if (typeof type !== 'string' || !type.startsWith('#ComputerSystem.'))
     found.push(`@odata.type is ${shownValue(type)}, expected #ComputerSystem.…`);
   if (typeof id !== 'string' || id === '') found.push(`Id is ${shownValue(id)}, expected a string`);
-  if (power !== undefined && power !== null && !powers.some((known) => known === power))
-    found.push(`PowerState is ${shownValue(power)}, expected one of ${powers.join(', ')}`);
   return found;
 }
+
+export const resetName = '#ComputerSystem.Reset';
 
 export interface ResetAction {
   readonly target: string;
@@ -47,28 +55,13 @@ export interface ResetAction {
   readonly allowed: readonly string[] | undefined;
 }
 
-/** @param info the Parameters of the action's @Redfish.ActionInfo, where the system has no inline list. */
-export function resetAction(system: Body, info?: Body): ResetAction | string {
-  const actions = system['Actions'] as Body | undefined;
-  const action = typeof actions === 'object' && actions !== null ? actions['#ComputerSystem.Reset'] : undefined;
-  if (typeof action !== 'object' || action === null) return 'it has no reset action (Actions/#ComputerSystem.Reset)';
-  const { target, 'ResetType@Redfish.AllowableValues': inline } = action as Body;
-  if (typeof target !== 'string' || !target.startsWith('/'))
-    return `the target of its reset action is ${shownValue(target)}, expected a path`;
-  const allowed = inline ?? allowedIn(info);
-  if (allowed === undefined) return { target, allowed: undefined };
-  const isList = Array.isArray(allowed) && allowed.every((value) => typeof value === 'string');
-  if (!isList) return `the allowable values of its reset action are ${shownValue(allowed)}, expected a list of strings`;
-  return { target, allowed };
-}
-
-function allowedIn(info: Body | undefined): unknown {
-  const parameters = info?.['Parameters'];
-  if (!Array.isArray(parameters)) return undefined;
-  const reset = parameters.find((entry: unknown) => (entry as Body | null)?.['Name'] === 'ResetType') as
-    | Body
-    | undefined;
-  return reset?.['AllowableValues'];
+/** @param action of the system; undefined when it has none */
+export function resetAction(action: BmcAction | undefined): ResetAction | string {
+  if (action === undefined) return `it has no reset action (Actions/${resetName})`;
+  const { target, parameters } = action;
+  if (typeof target !== 'string' || target === '')
+    return `the target of its reset action is ${shownValue(target)}, expected an address`;
+  return { target, allowed: parameters.find(({ name }) => name === 'ResetType')?.allowed };
 }
 
 /** The first allowed reset type for this change. */

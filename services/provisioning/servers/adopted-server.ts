@@ -8,7 +8,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ResourceUpdate } from '@anneal/contracts/resource.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import { deployedServerAttributes, serverAttributes } from './attributes.ts';
-import { occasionIn, textOf, type ServerDocument } from './document.ts';
+import { needsDeployment, occasionIn, textOf, type ServerDocument } from './document.ts';
 import type { ServerHosts } from '../nodes/states/hosts.ts';
 import type { ServerDecision, ServerWork } from './servers.ts';
 
@@ -16,9 +16,6 @@ interface AdoptedServerOptions {
   readonly context: Pick<ServiceContext, 'secrets'>;
   readonly hosts: ServerHosts;
 }
-
-/** Properties that only a new deployment of the machine changes. */
-const onTheDisk = ['image', 'flavor'];
 
 /** The work on adopted servers, by action. */
 export function adoptedServer(
@@ -34,7 +31,8 @@ export function adoptedServer(
   return {
     create: (server, request) => complete(options, server, request),
     update: async (server, request) => {
-      const changed = (request.data as ResourceUpdate).changed.filter((name) => onTheDisk.includes(name));
+      const properties = openProperties(options.context.secrets, request.data.properties);
+      const changed = (request.data as ResourceUpdate).changed.filter((name) => needsDeployment(name, properties));
       if (changed.length > 0) return refuse(server, `change ${changed.join(' and ')} of`);
       return complete(options, server, request);
     },

@@ -45,6 +45,12 @@ export function objectOf(properties: JsonObject, name: string): JsonObject {
   return isObject(value) ? value : {};
 }
 
+/** Whether a change of the property needs a new deployment of the machine. */
+export const needsDeployment = (name: string, properties: JsonObject): boolean =>
+  name === 'image' ||
+  name === 'flavor' ||
+  (name === 'user_data' && ['REPLACE', 'REBUILD'].includes(textOf(properties, 'user_data_update_policy')));
+
 /** The actor and the cause of the request. */
 export const occasionIn = ({ origin }: ResourceRequest): Occasion =>
   origin ? { actor: origin.actor, cause: origin.cause } : systemOccasion();

@@ -9,8 +9,8 @@
  * G3 Two processes that place one server at the same time claim one node (N3 of `records.ts`), but may move or remove the
  *    place. So the server reserves the place of its node again until its machine is turned on, and releases a node without.
  */
+import { numberOf } from '@anneal/contracts/exact-number.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
-import type { Json } from '@anneal/contracts/json.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -107,14 +107,14 @@ export class ServerGroups {
     const properties = openProperties(this.#secrets, data.properties);
     const { policies } = properties;
     const rules = objectOf(properties, 'rules');
-    const most: Json | undefined = rules['max_server_per_host'];
+    const most = numberOf(rules['max_server_per_host']);
     const group = {
       id,
       name: textOf(properties, 'name') || hostname,
       project,
       policy: ((Array.isArray(policies) ? policies[0] : undefined) ?? 'anti-affinity') as GroupPolicy,
       domain: (textOf(rules, 'domain') || 'rack') as GroupDomain,
-      most: typeof most === 'number' ? most : 1,
+      most: most ?? 1,
     };
     // A repeat keeps the places of the servers that already belong to the group.
     await insertOnce(this.#collection, { ...group, places: {} });

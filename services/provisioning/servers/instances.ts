@@ -6,7 +6,7 @@
  * M2 An address that two nodes declare is known for none of them.
  * M3 A host is described from the command that boots it until its release begins.
  */
-import { isIP } from 'node:net';
+import { normalIp } from '@anneal/contracts/readers/ip.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Instance } from '@anneal/contracts/calls/boot.ts';
 import type { NodeState } from '@anneal/contracts/calls/nodes.ts';
@@ -49,7 +49,7 @@ export class Instances {
         throw error;
       });
     }
-    const key = normalAddress(address);
+    const key = normalIp(address);
     const id = (await this.#nodes).get(key);
     const node = typeof id === 'string' ? await this.#records.get(id) : undefined;
     // An operator may have changed the declaration since.
@@ -57,16 +57,9 @@ export class Instances {
   }
 }
 
-/** One text for each address: IPv6 has several, and IPv4 may be written within IPv6. */
-function normalAddress(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
-  if (mapped) return mapped[1] ?? '';
-  return isIP(address) === 6 ? new URL(`http://[${address.split('%')[0]}]/`).hostname.slice(1, -1) : address;
-}
-
 /** M1. */
 const declaredAddresses = ({ declared = {} }: Pick<NodeDocument, 'declared'>): string[] =>
-  nicsOf(declared).flatMap(({ addresses }) => addresses.map(normalAddress));
+  nicsOf(declared).flatMap(({ addresses }) => addresses.map(normalIp));
 
 /** M2. The id of the node with each address, or null for an address of several nodes. */
 function nodesByAddress(nodes: readonly NodeDocument[]): ReadonlyMap<string, string | null> {
@@ -95,7 +88,7 @@ export function instanceOf(node: NodeDocument, host_id: string): Instance {
       mac_address === undefined
         ? []
         : {
-            mac_address: mac_address.toLowerCase(),
+            mac_address,
             network: network ?? null,
             addresses: [...addresses],
             prefix: prefix ?? null,

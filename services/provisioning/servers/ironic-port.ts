@@ -7,9 +7,11 @@
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { portId } from '@anneal/contracts/port-id.ts';
+import { macProblem, readMac } from '@anneal/contracts/readers/mac.ts';
 import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import { inspectedProperties, requireDeclaration } from '../bmc/declared-properties.ts';
+import type { PortClaims } from '../assets/port-claims.ts';
+import { inspectedProperties, macOf, requireDeclaration } from '../bmc/declared-properties.ts';
 import type { NodeChange, NodeDocument } from '../documents/node.ts';
 import type { NodeRecords } from '../documents/records.ts';
 import { objectOf, textOf, type ServerDocument } from './document.ts';
@@ -18,6 +20,7 @@ import type { ServerDecision, ServerWork } from './servers.ts';
 interface PortOptions {
   readonly context: Pick<ServiceContext, 'secrets'>;
   readonly records: NodeRecords;
+  readonly claims: PortClaims;
 }
 
 export function ironicPort(
@@ -29,8 +32,10 @@ export function ironicPort(
     delete: async (server, { data }) => {
       const properties = openProperties(options.context.secrets, data.properties);
       const node = await options.records.find(textOf(properties, 'node'));
-      if (node)
+      if (node) {
         await options.records.change(node.id, (current) => withInterfaces(current, without(current, server.id)));
+        await options.claims.settle(node.id);
+      }
       return { kind: 'complete' };
     },
     check: async (server, { data }) => {
@@ -44,14 +49,19 @@ export function ironicPort(
 }
 
 async function write(
-  { records }: PortOptions,
+  { records, claims }: PortOptions,
   server: ServerDocument,
   properties: JsonObject,
 ): Promise<ServerDecision> {
   const name = textOf(properties, 'node');
   const node = await records.find(name);
   if (!node) throw new AnnealError('NotFound', `Cannot declare the port: there is no node with id or name ${name}.`);
-  const address = textOf(properties, 'address').toLowerCase();
+  const given = textOf(properties, 'address');
+  const address = readMac(given);
+  if (address === undefined) {
+    const why = macProblem(given) ?? '';
+    throw new AnnealError('InvalidRequest', `Cannot declare a port of node ${name}: address: ${why}`);
+  }
   const network = textOf(properties, 'physical_network');
   const { pxe_enabled = true, is_smartnic = false } = properties;
   const details = {
@@ -61,6 +71,12 @@ async function write(
     extra: objectOf(properties, 'extra'),
   };
   const port = { resource: server.id, ...details };
+  const holder = await claims.holder(address);
+  if (holder && holder.id !== node.id)
+    throw new AnnealError(
+      'AlreadyExists',
+      `Cannot declare a port of node ${name}: node ${holder.name} has an interface with the address ${address}.`,
+    );
   await records.change(node.id, (current) => {
     requireOwn(current, server.project);
     const others = without(current, server.id);
@@ -71,6 +87,7 @@ async function write(
     const declared = { ...same, mac_address: address, ...(network !== '' && { network }), port };
     return withInterfaces(current, [...others.filter((each) => each !== same), declared]);
   });
+  await claims.settle(node.id);
   const shown = {
     address,
     node_uuid: node.id,
@@ -94,7 +111,6 @@ function requireOwn({ name, owner, lessee }: NodeDocument, project: string): voi
 
 const objects = (value: Json | undefined): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
 const interfacesOf = (declared: JsonObject | undefined): JsonObject[] => objects(declared?.['interfaces']);
-const macOf = ({ mac_address: mac }: JsonObject): string => (typeof mac === 'string' ? mac.toLowerCase() : '');
 const resourceOf = ({ port }: JsonObject): Json | undefined => (isObject(port) ? port['resource'] : undefined);
 
 /** The declared interfaces without that of the resource. */

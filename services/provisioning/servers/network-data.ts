@@ -1,5 +1,5 @@
 /** The network configuration of a host (`network_data.json` of OpenStack), from what its node declares. Pure. */
-import { isIP } from 'node:net';
+import { ipFamily } from '@anneal/contracts/readers/ip.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { nicsOf, type Nic } from '../bmc/declared-properties.ts';
 
@@ -13,7 +13,7 @@ export function networkData(properties: JsonObject): JsonObject | undefined {
   const links = nics.map((nic, at) => ({
     id: `link${at}`,
     type: 'phy',
-    ethernet_mac_address: (nic.mac_address ?? '').toLowerCase(),
+    ethernet_mac_address: nic.mac_address ?? '',
     mtu: null,
     vif_id: null,
   }));
@@ -29,14 +29,14 @@ export function networkData(properties: JsonObject): JsonObject | undefined {
 function networksOf({ network = '', addresses, prefix, gateway }: Nic, link: string): JsonObject[] {
   const common = { link, network_id: network };
   if (prefix === undefined || addresses.length === 0) {
-    const families = new Set(addresses.map((address) => isIP(address)));
+    const families = new Set(addresses.map((address) => ipFamily(address)));
     const dhcp = (family: 4 | 6): JsonObject => ({ ...common, type: `ipv${family}_dhcp` });
     return [...(families.size === 0 || families.has(4) ? [dhcp(4)] : []), ...(families.has(6) ? [dhcp(6)] : [])];
   }
   return addresses.map((address) => {
-    const family = isIP(address) === 6 ? 6 : 4;
+    const family = ipFamily(address) === 6 ? 6 : 4;
     const routes: Json[] =
-      gateway !== undefined && isIP(gateway) === family
+      gateway !== undefined && ipFamily(gateway) === family
         ? [{ network: family === 4 ? '0.0.0.0' : '::', netmask: family === 4 ? '0.0.0.0' : '::', gateway }]
         : [];
     return { ...common, type: `ipv${family}`, ip_address: address, netmask: netmaskOf(prefix, family), routes };

@@ -23,7 +23,8 @@ import { classFor } from './placement.ts';
 import { serverAttributes } from './attributes.ts';
 import { nothingToAdopt } from './adopted-server.ts';
 import { serverPower } from './power.ts';
-import { occasionIn, textOf, type ServerDocument } from './document.ts';
+import { needsDeployment, occasionIn, textOf, type ServerDocument } from './document.ts';
+import { isWithdrawn, withdrawnResult } from '@anneal/provider/provide.ts';
 import type { ServerDecision, ServerWork } from './servers.ts';
 
 /** Poll interval. A node wakes its server when it changes, and this limits the delay after a lost wake-up. */
@@ -83,6 +84,10 @@ async function create(
     return { kind: 'failed', error: nothingToAdopt(server) };
   }
   if (!node) {
+    if (isWithdrawn(server)) {
+      if (server.group !== undefined) await groups.release(server.group, server.id);
+      return withdrawnResult(`Server ${server.hostname} got no node`);
+    }
     // This process may have stopped after it released the last node.
     const over = endOfAttempts(server, options.another);
     if (over) return { kind: 'failed', error: over };
@@ -99,6 +104,10 @@ async function create(
   }
   // G3
   const isIdle = node.state === 'deploying' && !node.boot?.commanded_at;
+  if (isWithdrawn(server) && isIdle) {
+    await releaseNode(options.another, { node, server, reason: 'released, because its stack no longer wants it' });
+    return { kind: 'waiting', ms: 0 };
+  }
   if (server.group !== undefined && isIdle && !(await groups.reserve(server.group, server.id, node))) {
     const reason = 'released, because other servers of the group took its place';
     await releaseNode(options.another, { node, server, reason });
@@ -106,7 +115,7 @@ async function create(
   }
   switch (node.state) {
     case 'active':
-      return complete(options, { server, node, request, name: server.hostname });
+      return complete(options, { server, node, request });
     case 'deploying': {
       const turn = (await options.slots().turns([node])).get(node.id);
       return building(
@@ -150,8 +159,8 @@ async function update(
   const all = await records.all();
   const other =
     changed.includes('flavor') && classFor(textOf(properties, 'flavor'), { all, flavors }) !== node.resource_class;
-  if (other || changed.includes('image')) {
-    const what = other ? 'flavor' : 'image';
+  const what = changed.find((name) => (name === 'flavor' ? other : needsDeployment(name, properties)));
+  if (what !== undefined) {
     return {
       kind: 'failed',
       replace: true,
@@ -163,12 +172,7 @@ async function update(
   }
   const info = { ...node.instance_info, ...bootDataOf(request.data.properties) };
   await records.change(node.id, (current) => (current.instance_id === server.id ? { instance_info: info } : undefined));
-  return complete(options, {
-    server,
-    node,
-    request,
-    name: textOf(properties, 'name') || server.hostname,
-  });
+  return complete(options, { server, node, request });
 }
 
 async function remove(
@@ -198,7 +202,7 @@ async function check(
   server: ServerDocument,
   request: Parameters<ServerWork>[1],
 ): Promise<ServerDecision> {
-  const { context, records, bmcs, hosts } = options;
+  const { records, bmcs, hosts } = options;
   const node = await records.ofInstance(server.id);
   if (node?.state !== 'active') {
     const what = node ? `its node ${node.name} is ${node.state}` : 'it has no node';
@@ -220,28 +224,15 @@ async function check(
       ),
     };
   }
-  const properties = openProperties(context.secrets, request.data.properties);
-  return {
-    ...(await complete(options, {
-      server,
-      node,
-      request,
-      name: textOf(properties, 'name') || server.hostname,
-    })),
-    drift,
-  };
+  return { ...(await complete(options, { server, node, request })), drift };
 }
 
 async function complete(
   { context: { secrets }, hosts }: Pick<NovaServerOptions, 'context' | 'hosts'>,
-  {
-    server,
-    node,
-    request,
-    name,
-  }: { server: ServerDocument; node: NodeDocument; request: Parameters<ServerWork>[1]; name: string },
+  { server, node, request }: { server: ServerDocument; node: NodeDocument; request: Parameters<ServerWork>[1] },
 ) {
   const { properties: given } = request.data;
+  const name = textOf(openProperties(secrets, given), 'name') || server.hostname;
   const networks = storedProperty(given, 'networks');
   const { id, hostname, project } = server;
   const { os_collect_config } = await hosts.collect({ id, name: hostname, project }, request);

@@ -2,6 +2,7 @@
 import type { SchedulerHints } from '@anneal/hot/types/scheduler-hints.ts';
 import { capabilitiesOf, diskBytesOf } from '../bmc/declared-properties.ts';
 import { hasMachine } from '../fake/machine.ts';
+import { isSuspected } from '../documents/suspicion.ts';
 import type { NodeDocument } from '../documents/node.ts';
 import { ruleAllows, domainIn, preference, ruleText, type PlaceRule } from '../nodes/slots/place-rule.ts';
 
@@ -22,6 +23,8 @@ export type CandidateNode = Pick<
   | 'lessee'
   | 'origin'
   | 'driver'
+  | 'losses'
+  | 'quarantined'
 >;
 
 /** Flavor to resource class, for flavors that are not the name of a class. */
@@ -78,7 +81,7 @@ export function place(
 }
 
 /**
- * The wish of the server group first, then few servers of the same stack in the rack and in the power domain, then few
+ * Machines that died lately last; then the wish of the server group, then few servers of the same stack in the rack and in the power domain, then few
  * servers at all, then machines that are off, because a machine that is on must be turned off first.
  */
 function inOrder(
@@ -99,6 +102,7 @@ function inOrder(
   const keyed = fit.map((node) => ({
     node,
     key: [
+      isSuspected(node) ? 1 : 0,
       wish.rule ? -preference(wish.rule, domainIn(node, wish.rule.domain)) : 0,
       // A group that stays together begins where most of its servers have room.
       roomIn ? -(roomIn.get(domainIn(node, wish.rule?.domain ?? 'rack')) ?? 0) : 0,
@@ -176,6 +180,7 @@ function filtersOf(wish: PlacementRequest, wanted: string): Filter[] {
     { what: 'with a machine', keep: (node) => wish.anyDriver === true || hasMachine(node) },
     { what: 'not retired', keep: (node) => !node.retired },
     { what: 'not in maintenance', keep: (node) => !node.maintenance },
+    { what: 'not in quarantine after losses (anneal node clear-suspect NODE)', keep: (node) => !node.quarantined },
     { what: 'without a fault', keep: (node) => node.fault === null },
     { what: 'in the state available', keep: (node) => node.state === 'available' && node.work === null },
     { what: 'unclaimed', keep: (node) => node.instance_id === null },

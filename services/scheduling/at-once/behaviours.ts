@@ -1,4 +1,5 @@
 /** The behaviour of each type of our own provider. The types are defined as data in `libs/hot/types/scheduling.ts`. */
+import { mostSeconds } from '@anneal/contracts/readers/duration.ts';
 import { isObject, storedProperty, type Json, type JsonObject, type SealableObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource.ts';
 import type { Result } from '@anneal/provider/document.ts';
@@ -128,7 +129,8 @@ const delay: Behaviour = {
     const actions = properties['actions'];
     if (!(Array.isArray(actions) ? actions : ['CREATE']).includes(action.toUpperCase())) return 0;
     const number = (name: string, fallback: number): number => Number(properties[name] ?? fallback) || 0;
-    return number('min_wait', 0) + Math.random() * number('max_jitter', 0) * number('jitter_multiplier', 1);
+    const jitter = Math.random() * number('max_jitter', 0) * number('jitter_multiplier', 1);
+    return Math.min(number('min_wait', 0) + jitter, mostSeconds);
   },
   run: ({ action, resource }) =>
     action === 'create' ? { kind: 'complete', physical_id: resource.physical_name, attributes: {} } : done,

@@ -1,4 +1,6 @@
 /** The signals of a wait condition handle, and their meaning for its conditions. Pure. */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { alertNotificationSchema } from '@anneal/contracts/alertmanager.ts';
 import type { Failure } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
@@ -41,7 +43,7 @@ export function wrongSignal(type: string, body: Json): Failure | undefined {
 }
 
 function wrongNotification(body: Json): Failure | undefined {
-  const { error } = alertNotificationSchema.safeParse(body);
+  const { error } = safeParseExact(alertNotificationSchema, body);
   if (!error) return undefined;
   const { issues } = error;
   const wrong = issues.slice(0, 10).map(({ path, message }) => `${path.join('.') || 'the body'}: ${message}`);
@@ -110,6 +112,6 @@ export function timeoutOf(signals: Signals, { count }: { count: number }): Failu
 
 /** The signal data as templates read it: JSON text in Heat's format. */
 export const dataText = (signals: Signals): string =>
-  jsonText(Object.fromEntries(Object.entries(signals).map(([id, { data }]) => [id, data])));
+  jsonText(toRecord(Object.entries(signals).map(([id, { data }]) => [id, data])), { sorted: false });
 
 const reasonOf = ({ reason }: Signal): string => reason;

@@ -11,6 +11,8 @@ export interface WorkflowDocument extends Document {
   readonly spec: string;
   readonly text: string;
   readonly resource: string | null;
+  /** The request of the client that made it, so that a repeat of it is not refused. */
+  readonly request?: string;
   readonly created_at: string;
   readonly updated_at: string;
 }
@@ -21,6 +23,8 @@ export interface AdHocDocument extends Document {
   readonly name: string;
   readonly action: AdHocAction;
   readonly text: string;
+  /** The request of the client that made it, so that a repeat of it is not refused. */
+  readonly request?: string;
   readonly created_at: string;
   readonly updated_at: string;
 }

@@ -5,7 +5,7 @@ import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import { type ResourceDocument, servedType, type StackDocument } from '@anneal/convergence/documents.ts';
 import type { Resolution, Tools } from '@anneal/convergence/protocol.ts';
 import { referencesOf } from '@anneal/hot/tree/references.ts';
-import { toRecord } from '@anneal/python/values/record.ts';
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { Abandoned, EvaluationWork } from '@anneal/hot/evaluate/work.ts';
 import type { EvaluationLimits } from '@anneal/hot/limits.ts';
 import { type Heavy, type HeavyTask, type HeavyText, NeedsWorker, heavyText } from './heavy.ts';
@@ -32,9 +32,7 @@ function readable(
   const { name, type, nested, physical_id, physical_name, attributes: all } = peer;
   const isWanted = (attribute: string): boolean => attribute === reference || read?.has(attribute) === true;
   const isWhole = nested !== null || read?.has('*') === true;
-  const attributes = isWhole
-    ? all
-    : Object.fromEntries(Object.entries(all).filter(([attribute]) => isWanted(attribute)));
+  const attributes = isWhole ? all : toRecord(Object.entries(all).filter(([attribute]) => isWanted(attribute)));
   return { name, type, nested, physical_id, physical_name, attributes } as ResourceDocument;
 }
 

@@ -2,6 +2,7 @@
  * Evaluates the expressions of a plan for the core: properties before a request of the resource, and outputs on a read.
  * Secrets are opened here. A result that could show a secret is sealed again before it leaves.
  */
+import { holdsValues } from '@anneal/contracts/exact-number.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
@@ -100,6 +101,7 @@ export function createEvaluation(parameters: {
       follows: (resource) => types.servedBy(resource)?.follows ?? [],
       supersedes: (resource) => types.servedBy(resource)?.supersedes === true,
       cancels: (resource) => types.servedBy(resource)?.cancels === true,
+      withdraws: (resource) => types.servedBy(resource)?.withdraws === true,
       queuePlace: (planned) => queuePlaceOf(types, planned),
       // All tries of a step have one moment, so they derive the same ids; rows of one step are side by side in the indexes.
       newId: (text) => derivedIdAt(text, moment.now),
@@ -196,7 +198,7 @@ function openingOnce(secrets: Secrets): Secrets {
   return {
     ...secrets,
     open<T extends Json>(value: T): T {
-      if (typeof value !== 'object' || value === null) return value;
+      if (!holdsValues(value)) return value;
       const before = opened.get(value);
       if (before !== undefined) return before as T;
       const open = secrets.open(value);

@@ -3,6 +3,7 @@
  * waits here for the second try of the step or the read. The second try finds it, because a result depends only on its
  * task.
  */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { createHash } from 'node:crypto';
 import { AnnealError, type Failure, toFailure } from '@anneal/contracts/errors.ts';
 import type { PlanResource, Plan } from '@anneal/contracts/plan.ts';
@@ -97,7 +98,7 @@ export class Heavy {
 
   async #run({ lane, what, text }: HeavyText): Promise<HeavyResult> {
     try {
-      return { value: await this.#pool.run({ lane, what, task: text }) };
+      return { value: parseExact((await this.#pool.run({ lane, what, task: text })) as string) };
     } catch (error) {
       // A full queue is temporary; an exceeded limit is not.
       if (error instanceof AnnealError && error.kind === 'retry') throw error;

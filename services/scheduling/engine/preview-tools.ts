@@ -1,4 +1,5 @@
 /** The tools that foresee an update: they resolve properties as far as the values are known. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Plan } from '@anneal/contracts/plan.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
@@ -55,7 +56,7 @@ export function createPreviewTools(
       return {
         properties: seal(resolved.properties),
         unknown: resolved.unknown,
-        open: seal(Object.fromEntries(open)),
+        open: seal(toRecord(open)),
       };
     },
   };

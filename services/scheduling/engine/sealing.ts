@@ -1,6 +1,7 @@
 /**
  * Seals values that could show a secret before they leave the evaluation: in documents, requests and nested responses.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Expression, Plan, PlanResource } from '@anneal/contracts/plan.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
@@ -69,7 +70,7 @@ export function createSealing(parameters: {
     }
     if (expression.kind === 'map' && isObject(value)) {
       const written = new Map(expression.entries.map((entry) => [entry.key, entry.value]));
-      return Object.fromEntries(
+      return toRecord(
         Object.entries(value).map(([key, item]) => {
           const part = written.get(key);
           return [key, part ? sealParts(part, item, parts) : secrets.fromOutside(item)];

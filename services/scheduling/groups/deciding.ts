@@ -1,4 +1,5 @@
 /** The hook `deciding` of a group: before a change of members begins, a listener may refuse or change it. Pure. */
+import { timeAfter } from '@anneal/contracts/readers/duration.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Noted, GroupTurn } from './turn.ts';
 import type { Deciding, Proposal } from './scaling-state.ts';
@@ -36,8 +37,8 @@ export function hold(
   { scaling }: GroupTurn,
   { proposal, hook, token, now }: { proposal: Proposal; hook: DecidingHook; token: string; now: number },
 ): Noted {
-  const last = iso(now + hook.global_timeout * 1000);
-  const deadline = iso(now + Math.min(hook.heartbeat_timeout, hook.global_timeout) * 1000);
+  const last = timeAfter(now, hook.global_timeout);
+  const deadline = timeAfter(now, Math.min(hook.heartbeat_timeout, hook.global_timeout));
   const deciding: Deciding = { proposal, token, since: iso(now), deadline, last };
   const { id, reason, policy, before, after, leaving, candidates, message } = proposal;
   const data: JsonObject = {

@@ -7,6 +7,7 @@ const group = (more: Partial<Group> = {}): Group => ({
   members: ['a', 'b'].map((name) => ({ name, created_at: name, failed: false, since: '2026-01-01T00:00:00.000Z' })),
   warm: ['w'],
   filling: false,
+  lingers: false,
   state: {},
   cooldown: noCooldown,
   seconds: 0,
@@ -46,5 +47,8 @@ describe('a group with a warm pool', () => {
     const wish = { kind: 'resize', size: 3 } as const;
     expect(decideOn(wish, asked, group({ stack }))).toMatchObject({ refusal: 'busy' });
     expect(decideOn(wish, asked, group({ stack, filling: true }))).toMatchObject({ before: 2, after: 3 });
+    const failed = { ...stack, status: 'FAILED' } as const;
+    expect(decideOn(wish, asked, group({ stack: failed }))).toMatchObject({ refusal: 'failed' });
+    expect(decideOn(wish, asked, group({ stack: failed, lingers: true }))).toMatchObject({ before: 2, after: 3 });
   });
 });

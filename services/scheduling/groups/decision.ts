@@ -2,10 +2,12 @@
  * Decides whether a group changes its members, and which. Pure.
  *
  * D1 One change at a time: while the group is busy, has failed or waits for a decision, nothing changes. A group that
- *    only fills its warm pool is not busy.
+ *    only fills its warm pool is not busy, and one has not failed whose only trouble are members that cannot be deleted:
+ *    a machine that cannot be proven off must not stop the replacement of another one. The next change tries them again.
  * D2 A policy respects the bounds, the cooldown, a pause and the warm-up. An operator only respects the bounds.
  * D3 A protected member never leaves because the group shrinks.
  */
+import { mostSeconds } from '@anneal/contracts/readers/duration.ts';
 import type { ScalingRefusal, VictimOrder } from '@anneal/contracts/calls/scaling.ts';
 import type { Scaling, StackDocument } from '@anneal/convergence/documents.ts';
 import { cooldownEnd, type Cooldown } from './cooldown.ts';
@@ -35,6 +37,8 @@ export interface Group {
   readonly members: readonly Member[];
   /** The names of the members in the warm pool. They count for nothing, and may be removed by name. */
   readonly warm: readonly string[];
+  /** The last action failed only because members that leave could not be deleted. Those in service are whole. */
+  readonly lingers: boolean;
   /** The running update only fills the warm pool, so that a scaling may overtake it. */
   readonly filling: boolean;
   readonly state: ScalingState;
@@ -124,11 +128,11 @@ export const isHeldBack = ({ stack, state }: Group): boolean =>
   stack.suspended || stack.action === 'SUSPEND' || state.deciding !== undefined;
 
 /** D1 */
-function notAtRest({ stack, state, filling, now }: Group, refuse: Refuse): Refused | undefined {
+function notAtRest({ stack, state, filling, lingers, now }: Group, refuse: Refuse): Refused | undefined {
   const { action, status, suspended } = stack;
   if (suspended || action === 'SUSPEND') return refuse('suspended', 'The stack of the group is suspended.');
   if (status === 'IN_PROGRESS' && !filling) return refuse('busy', `The group is busy: its ${action} is in progress.`);
-  if (status === 'FAILED') {
+  if (status === 'FAILED' && !lingers) {
     return refuse('failed', `The last action of the group, ${action}, failed. Update its stack to repair it.`);
   }
   if (!state.deciding) return undefined;
@@ -171,7 +175,7 @@ function heldBack(
   const young = members.length - counted(adjustment, group);
   if (way === 'out' || young === 0 || adjustment.warm_up === undefined) return undefined;
   const ready = members.map(
-    ({ since }) => (since === null ? now : Date.parse(since)) + (adjustment.warm_up ?? 0) * 1000,
+    ({ since }) => (since === null ? now : Date.parse(since)) + Math.min(adjustment.warm_up ?? 0, mostSeconds) * 1000,
   );
   const message = `${young} members are younger than the warm-up of ${adjustment.warm_up} s; meanwhile none leaves.`;
   const at = new Date(Math.max(...ready)).toISOString();

@@ -1,7 +1,7 @@
 /** Reads a group from the state of its stack. */
 import { type VictimOrder, victimOrders } from '@anneal/contracts/calls/scaling.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { isUncreated, representative, type ResourceDocument } from '@anneal/convergence/documents.ts';
+import { isLeaving, isUncreated, representative, type ResourceDocument } from '@anneal/convergence/documents.ts';
 import type { State } from '@anneal/convergence/state.ts';
 import { hasMembers, scalingGroupTypes } from '@anneal/hot/groups/kind.ts';
 import { fromKept, type GroupState, type StoredNestedRequest } from './kept.ts';
@@ -57,9 +57,11 @@ export function groupOf(
       since: found ? sinceOf(found) : null,
     };
   };
+  const members = (stored?.names ?? []).map(read);
   return {
     stack,
-    members: (stored?.names ?? []).map(read),
+    members,
+    lingers: stack.status === 'FAILED' && stack.action === 'UPDATE' && failsByLeaving([...resources.values()]),
     warm: stored?.warm ?? [],
     filling: stored?.filling === true && stack.action === 'UPDATE' && stack.status === 'IN_PROGRESS',
     state,
@@ -69,6 +71,12 @@ export function groupOf(
     order: orderOf(properties),
     now,
   };
+}
+
+/** Whether some members that leave could not be deleted, and nothing else has failed. */
+function failsByLeaving(resources: readonly ResourceDocument[]): boolean {
+  const failed = resources.filter(({ status }) => status !== 'COMPLETE');
+  return failed.length > 0 && failed.every(isLeaving);
 }
 
 /** The order of the properties in which members leave; Heat's without one. */

@@ -1,3 +1,4 @@
+import { mostSeconds } from '@anneal/contracts/readers/duration.ts';
 import { describe, expect, it } from 'vitest';
 import { lostNote, lossText, replacementDue, replaceLost } from './lost.ts';
 import type { ScalingState } from './scaling-state.ts';
@@ -67,5 +68,6 @@ describe('a lost member', () => {
   it('counts the faults of nodes only when the policy says so', () => {
     expect(replaceLost({ replace_lost: { after: 1 } })?.node_faults).toBe(false);
     expect(replaceLost({ replace_lost: both })?.node_faults).toBe(true);
+    expect(replaceLost({ replace_lost: { after: 1e15 } })?.after).toBe(mostSeconds);
   });
 });

@@ -2,6 +2,8 @@
  * Members whose host fell silent, or whose node has a fault: noted at once, replaced after the time in the properties of
  * the group. Pure.
  */
+import { numberOf } from '@anneal/contracts/exact-number.ts';
+import { mostSeconds } from '@anneal/contracts/readers/duration.ts';
 import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { groupLost } from '@anneal/contracts/calls/scaling.ts';
@@ -29,11 +31,11 @@ type Reported = z.infer<typeof groupLost.data>;
 /** Undefined when the group replaces no lost members. */
 export function replaceLost(properties: JsonObject): ReplaceLost | undefined {
   const given = properties['replace_lost'];
-  if (!isObject(given) || typeof given['after'] !== 'number') return undefined;
-  const least = given['min_in_service'];
+  const after = isObject(given) ? numberOf(given['after']) : undefined;
+  if (!isObject(given) || after === undefined) return undefined;
   return {
-    after: given['after'],
-    min_in_service: typeof least === 'number' ? least : 0,
+    after: Math.min(after, mostSeconds),
+    min_in_service: numberOf(given['min_in_service']) ?? 0,
     node_faults: given['node_faults'] === true,
   };
 }

@@ -1,4 +1,5 @@
 /** The request of a scaling policy to its group: from its properties and the signal. Pure. */
+import { numberOf as plainNumber } from '@anneal/contracts/exact-number.ts';
 import type { ScalingRule, groupAdjust } from '@anneal/contracts/calls/scaling.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { z } from 'zod';
@@ -87,13 +88,15 @@ export function saidBy(signal: Json): Pick<Adjustment, 'value' | 'reason' | 'sai
   if (!isObject(signal)) return { reason: 'signal' };
   const { value, reason, reason_data: data } = signal;
   const latest = isObject(data) ? data['most_recent'] : undefined;
-  const found = [value, latest].map((each) => (typeof each === 'string' && each.trim() !== '' ? Number(each) : each));
-  const number = found.find((each) => typeof each === 'number' && Number.isFinite(each));
+  const found = [value, latest].map((each) =>
+    typeof each === 'string' && each.trim() !== '' ? Number(each) : plainNumber(each),
+  );
+  const number = found.find((each) => each !== undefined && Number.isFinite(each));
   const isAlarm =
     signal['alarm_id'] !== undefined || signal['alarm_name'] !== undefined || signal['alarm'] !== undefined;
   return {
     reason: isAlarm ? 'alarm' : 'signal',
-    ...(typeof number === 'number' && { value: number }),
+    ...(number !== undefined && { value: number }),
     ...(typeof reason === 'string' && { said: reason.slice(0, 4096) }),
   };
 }

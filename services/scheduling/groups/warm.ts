@@ -6,12 +6,13 @@
  *    none, because it replaces members that are older than itself.
  * W3 A scaling only takes from the pool, so that nothing delays it. The group fills the pool in a change of its own.
  */
+import { numberOf } from '@anneal/contracts/exact-number.ts';
 import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import { victimsIn, type Candidate } from './victims.ts';
 
 /** The number of members that the group holds in its pool; 0 without a pool. */
 export function poolSize({ warm_pool: pool }: JsonObject): number {
-  return isObject(pool) && typeof pool['size'] === 'number' ? pool['size'] : 0;
+  return isObject(pool) ? (numberOf(pool['size']) ?? 0) : 0;
 }
 
 /** A member of a pool. */

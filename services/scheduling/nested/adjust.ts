@@ -43,6 +43,8 @@ import { hasRoom } from '../groups/warm.ts';
 
 /** How long a fill of the warm pool or a replacement waits after a quota refused it, and a fill while the group may not change. */
 const refusedMs = 60_000;
+/** A member that cannot be deleted is tried again after this time, because a dead controller is asked for long each time. */
+const leaveMs = 300_000;
 /** The refusals that end by themselves, when the change that runs is over. */
 const waits: ReadonlySet<string> = new Set(['busy', 'deciding']);
 
@@ -164,10 +166,14 @@ class GroupRequests {
   async #begin(turn: GroupTurn, proposal: Proposal): Promise<Input> {
     const { plans, contents, quotas } = this.#tools;
     const { state, kept, scaling } = turn;
-    const { target, kept: next } = await this.#compile(turn, proposal);
+    const { after } = proposal;
+    const compiled = await this.#compile(turn, proposal).catch(finalError);
+    // The group cannot have the size, so its sender gets the reason.
+    if (compiled instanceof AnnealError)
+      return this.#refuse(turn, proposal, { refusal: 'quota', message: compiled.message, retry_after: null, after });
+    const { target, kept: next } = compiled;
     const refusal = await refuseGrowth({ quotas, plans, contents }, state, { by: turn.id, target });
     if (refusal) {
-      const { after } = proposal;
       return this.#refuse(turn, proposal, { refusal: 'quota', message: refusal.message, retry_after: null, after });
     }
     const names = next.members?.names ?? [];
@@ -179,6 +185,7 @@ class GroupRequests {
       cooldown: cooldown ? { until: null, ...cooldown } : keptCooldown(turn.group.cooldown, state.stack),
       scaling: keptScaling(withOutcome(scaling, outcomeOf(turn, proposal)), [...names, ...warm]) ?? {},
     };
+    const leaving = before.filter((name) => !names.includes(name));
     const isBehind = scaling.refresh?.state === 'running' || scaling.lost !== undefined;
     const follows = isBehind || hasRoom(turn.properties, warm);
     return {
@@ -188,7 +195,8 @@ class GroupRequests {
       target,
       occasion: turn.occasion,
       group: toKept({ ...next, members }),
-      ...(turn.group.filling && { overtakes: true }),
+      ...((turn.group.filling || turn.group.lingers) && { overtakes: true }),
+      ...(leaving.length > 0 && { timers: [later({ kind: 'leave' }, this.#tools.context.now().getTime() + leaveMs)] }),
       scaling: {
         id,
         reason,
@@ -197,7 +205,7 @@ class GroupRequests {
         before: before.length,
         after: names.length,
         entering: names.filter((name) => !before.includes(name)),
-        leaving: before.filter((name) => !names.includes(name)),
+        leaving,
         ...(follows && { follows }),
       },
     };
@@ -239,7 +247,7 @@ class GroupRequests {
       return this.#refuse(free, proposal, { refusal: 'vetoed', message, retry_after: null, after });
     }
     const { status, action } = turn.state.stack;
-    if (status !== 'COMPLETE' && !free.group.filling) {
+    if (status !== 'COMPLETE' && !free.group.filling && !free.group.lingers) {
       const message = `The group is ${action}_${status}; answer again when it is COMPLETE.`;
       throw new AnnealError('Conflict', message);
     }
@@ -286,6 +294,8 @@ class GroupRequests {
         return this.#fill(turn);
       case 'lost':
         return this.#follow(turn, wait, { due: replacementDue(turn, { member: wait.member, now }) });
+      case 'leave':
+        return this.#leave(turn);
       case 'next': {
         const fills = hasRoom(turn.properties, turn.group.warm) ? [later({ kind: 'fill' }, now)] : [];
         return this.#follow(turn, wait, { due: nextBatch(turn, now), fills });
@@ -326,14 +336,35 @@ class GroupRequests {
       const since = unfilled?.since ?? context.now().toISOString();
       return again(refusedMs, { ...filled, unfilled: { since, reason: refusal.message } });
     }
-    const members = next.members && {
-      ...next.members,
-      cooldown: keptCooldown(group.cooldown, state.stack),
-      scaling: filled,
-      filling: true,
-    };
-    const plan = await plans.get(target.plan);
-    return { kind: 'update', id: turn.id, plan, target, occasion: turn.occasion, group: toKept({ ...next, members }) };
+    return this.#sameMembers(turn, { target, next, kept: { scaling: filled, filling: true } });
+  }
+
+  /** Tries again to delete the members that leave. A machine that is back, or that a person has confirmed to be off, goes. */
+  async #leave(turn: GroupTurn): Promise<Input | undefined> {
+    const { state, scaling, group } = turn;
+    const now = this.#tools.context.now().getTime();
+    const again = later({ kind: 'leave' }, now + leaveMs);
+    // The running action may fail to delete them too.
+    const isBusy = state.stack.status === 'IN_PROGRESS';
+    if (!isBusy && !group.lingers) return undefined;
+    if (isBusy || isHeldBack(group)) return note(turn, { scaling, timers: [again] });
+    const { target, kept: next } = await this.#compile(turn);
+    return { ...(await this.#sameMembers(turn, { target, next, kept: { scaling } })), timers: [again] };
+  }
+
+  /** An update that keeps the members in service. */
+  async #sameMembers(
+    { id, occasion, state, group }: GroupTurn,
+    {
+      target,
+      next,
+      kept,
+    }: Pick<Compiled, 'target'> & { next: Compiled['kept']; kept: { scaling: ScalingState; filling?: true } },
+  ): Promise<Extract<Input, { kind: 'update' }>> {
+    const cooldown = keptCooldown(group.cooldown, state.stack);
+    const members = next.members && { ...next.members, cooldown, ...kept };
+    const plan = await this.#tools.plans.get(target.plan);
+    return { kind: 'update', id, plan, target, occasion, group: toKept({ ...next, members }) };
   }
 
   async #endOfDeciding(turn: GroupTurn, token: string): Promise<Input | undefined> {
@@ -378,6 +409,12 @@ function protectedIn(
   const { protected: before = [], ...rest } = scaling;
   const after = safe ? [...new Set([...before, ...members])] : before.filter((name) => !members.includes(name));
   return { ...rest, ...(after.length > 0 && { protected: after }) };
+}
+
+/** An error that a repeat does not change. @throws any other one */
+function finalError(error: unknown): AnnealError {
+  if (error instanceof AnnealError && error.kind === 'final') return error;
+  throw error;
 }
 
 /** The outcome of a request; without a refusal, it is applied. */

@@ -6,7 +6,14 @@ import type { Plan } from '@anneal/contracts/plan.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { responseOf } from '@anneal/convergence/nested.ts';
 import type { Effect } from '@anneal/convergence/protocol.ts';
-import { representative, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
+import {
+  isLeaving,
+  isWarm,
+  newestFirst,
+  representative,
+  type ResourceDocument,
+  type StackDocument,
+} from '@anneal/convergence/documents.ts';
 import { type GroupMembers, readGroup } from '@anneal/hot/groups/attribute.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import { stackTypeOf } from '@anneal/hot/types/stack-types.ts';
@@ -36,12 +43,14 @@ export function nestedResponse(parameters: AnswerParameters): ResourceResponse {
   const { effect, stack } = parameters;
   const response = responseOf(effect, stack);
   if (stack.deleted_at !== null) return response;
+  // The readers of what is being deleted see what it was, until it is gone: its machine may still work.
+  if (response.action === 'delete') return response;
   try {
     return { ...response, attributes: attributesOf(parameters), used: usedBy(parameters) };
   } catch (error) {
     if (!hasCode(error, 'TooLarge')) throw error;
-    // A deletion must end, and a failed response already carries its own error.
-    if (response.status === 'failed' || response.action === 'delete') return response;
+    // A failed response already carries its own error.
+    if (response.status === 'failed') return response;
     return { ...response, status: 'failed', error: toFailure(error) };
   }
 }
@@ -55,11 +64,19 @@ function attributesOf({ stack, plan, resources, evaluation, secrets }: AnswerPar
     if (list) list.push(resource);
     else byName.set(resource.name, [resource]);
   }
-  const peer = (name: string): ResourceDocument | undefined => representative(byName.get(name) ?? []);
+  const shown = (name: string): ResourceDocument | undefined => representative(byName.get(name) ?? []);
+  const leaving = new Map(
+    [...resources]
+      .filter(
+        (resource) => isLeaving(resource) && (shown(resource.name) !== resource || !hasPlace(kept, plan, resource)),
+      )
+      .map((resource) => [`${resource.name} ${resource.id}`, resource]),
+  );
+  const peer = (key: string): ResourceDocument | undefined => leaving.get(key) ?? shown(key);
   const reader = readerOf({ evaluation, secrets, peer, stack });
   const attributes =
     kept.kind === 'group'
-      ? groupAttributes({ kept, group: stack.parent?.resource_name ?? stack.name, peer, reader, plan })
+      ? groupAttributes({ kept, group: stack.parent?.resource_name ?? stack.name, peer, leaving, reader, plan })
       : stackAttributes({ kept, stack, outputs: evaluation.outputs({ plan, stack, peer }), peer, reader });
   const servers = kept.shows_servers ? serversInside(resources) : [];
   return servers.length > 0 ? { ...attributes, [serversKey]: servers } : attributes;
@@ -138,31 +155,50 @@ function readerOf({
   };
 }
 
+const memberNames = ({ members }: StoredNestedRequest, plan: Plan): readonly string[] =>
+  members?.names ?? Object.keys(plan.resources);
+
+const hasPlace = (kept: StoredNestedRequest, plan: Plan, { name }: ResourceDocument): boolean =>
+  memberNames(kept, plan).includes(name);
+
 function groupAttributes({
   kept,
   group,
   peer,
+  leaving,
   reader,
   plan,
 }: {
   kept: StoredNestedRequest;
   group: string;
-  peer: (name: string) => ResourceDocument | undefined;
+  /** By the name of a member, or the key of one that leaves. */
+  peer: (key: string) => ResourceDocument | undefined;
+  leaving: ReadonlyMap<string, ResourceDocument>;
   reader: Reader;
   plan: Plan;
 }): JsonObject {
   const { type, members: state } = kept;
   const kind = groupKind(type);
   const isByAge = kind === 'scaling' || kind === 'instances';
-  const names = (state?.names ?? Object.keys(plan.resources)).filter((name) => {
+  const names = memberNames(kept, plan).filter((name) => {
     const resource = peer(name);
     return !isByAge || (resource !== undefined && resource.status !== 'FAILED');
   });
   const age = (name: string): string => `${peer(name)?.created_at ?? ''} ${name}`;
   const members: GroupMembers = {
     names: isByAge ? names.toSorted((a, b) => (age(a) < age(b) ? -1 : 1)) : names,
-    reference: (name) => reader.reference(name),
-    attribute: (name, attribute, path) => reader.attribute(name, attribute, path),
+    // A member of the warm pool was never in service.
+    leaving: [...leaving]
+      .filter(([, resource]) => !isWarm(resource))
+      .toSorted(([, a], [, b]) => newestFirst(b, a))
+      .map(([key, { name }]) => ({ key, name })),
+    reference: (key) => reader.reference(key),
+    attribute: (key, attribute, path) => {
+      if (!leaving.has(key)) return reader.attribute(key, attribute, path);
+      // A member that is half deleted may have lost the attribute.
+      const found = valueOrProblem(() => reader.attribute(key, attribute, path) as Json);
+      return found.value;
+    },
   };
   const skipped = state?.skipped ?? [];
   const read = ([attribute, ...path]: readonly Json[]): Omit<NestedRead, 'path'> => {
@@ -183,7 +219,7 @@ function groupAttributes({
     deployments: ['deploy_stdouts', 'deploy_stderrs', 'deploy_status_codes'],
   }[kind ?? 'numbered'];
   const reads = kept.reads.map((path): NestedRead => ({ path, ...read(path) }));
-  return withReads(Object.fromEntries(plain.map((name) => [name, read([name]).value])), reads);
+  return withReads(toRecord(plain.map((name) => [name, read([name]).value])), reads);
 }
 
 function stackAttributes({

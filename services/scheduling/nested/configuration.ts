@@ -2,6 +2,7 @@
  * Finds the configuration for the instances of a group: the launch configuration that the group names, or an existing
  * server. A configuration may itself start from a server; its own properties win.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject, type SealableObject } from '@anneal/contracts/json.ts';
 import { isNested } from '@anneal/convergence/documents.ts';
@@ -70,7 +71,7 @@ export function createConfigurations(
       const called = names[name];
       return called === undefined || value === null ? [] : [[called, value]];
     });
-    return Object.fromEntries(given);
+    return toRecord(given);
   };
 
   return {
@@ -83,7 +84,7 @@ export function createConfigurations(
       const server = found && openProperty(secrets, found.properties, 'InstanceId');
       if (!found || typeof server !== 'string') return found;
       const said = Object.entries(found.properties).filter(([, value]) => value !== null);
-      return { ...found, properties: { ...(await like(server, project)), ...Object.fromEntries(said) } };
+      return { ...found, properties: { ...(await like(server, project)), ...toRecord(said) } };
     },
   };
 }

@@ -1,4 +1,5 @@
 /** Predicts the inputs of a nested stack before the resources around it are created or changed. Pure. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import type { PreviewRow } from '@anneal/convergence/preview/preview.ts';
@@ -29,7 +30,7 @@ export function predictionOf({ planned, predicted }: PreviewRow): NestedPredicti
       const parameters = open[key] ?? {};
       if (isOpened(parameters) || typeof parameters !== 'object' || parameters === null) return undefined;
       const entries = Object.entries(parameters as JsonObject);
-      const known = Object.fromEntries(entries.filter(([, value]) => !holdsOpened(value)));
+      const known = toRecord(entries.filter(([, value]) => !holdsOpened(value)));
       return {
         properties: { ...properties, [key]: known },
         unknown: entries.filter(([, value]) => holdsOpened(value)).map(([name]) => name),

@@ -53,6 +53,8 @@ function occasionOfWait(wait: GroupWait, { due, lost: losses = {} }: ScalingStat
       const lost = losses[wait.member];
       return systemOccasion('replacement', lost ? { id: lost.event, reason: lossText(lost) } : {});
     }
+    case 'leave':
+      return systemOccasion('timer', { reason: 'members that leave may be deleted now' });
     case 'next':
       return systemOccasion('replacement', { reason: 'refresh of the group' });
   }

@@ -41,6 +41,8 @@ import { treeOf, type ChildCompiler } from './compile.ts';
 import { noCooldown } from '../groups/cooldown.ts';
 import { boundsOf } from '../groups/size.ts';
 import { lostTimers } from '../groups/lost.ts';
+import { groupKind } from '@anneal/hot/groups/kind.ts';
+import { skippedNumbers } from '@anneal/hot/groups/numbered.ts';
 import { poolSize } from '../groups/warm.ts';
 import { deadlineOf, minutesOf } from './deadline.ts';
 import { carried, fromKept, toKept, type StoredNestedRequest } from '../groups/kept.ts';
@@ -281,7 +283,7 @@ function adoptedOf({ adopt }: ResourceRequest): JsonObject | null {
   return isObject(resources) ? resources : null;
 }
 
-/** The state of an adopted group, whose members keep their names. */
+/** The state of an adopted group, whose members keep their names. @throws AnnealError InvalidRequest */
 function adoptedGroup(
   secrets: ServiceContext['secrets'],
   wanted: StoredNestedRequest,
@@ -289,9 +291,7 @@ function adoptedGroup(
 ): StoredNestedRequest | undefined {
   if (wanted.kind !== 'group' || !resources) return undefined;
   const names = Object.keys(resources);
-  const numbers = new Set(names);
-  const last = Math.max(-1, ...names.map(Number).filter(Number.isInteger));
-  const skipped = Array.from({ length: last + 1 }, (_, number) => String(number)).filter((name) => !numbers.has(name));
+  const skipped = groupKind(wanted.type) === 'numbered' ? skippedNumbers(names) : [];
   const properties = openProperties(secrets, wanted.properties);
   // The data does not say which members were in the warm pool, so the pool takes only those beyond the most in service.
   const most = poolSize(properties) > 0 ? boundsOf(properties).most : names.length;

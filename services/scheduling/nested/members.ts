@@ -26,8 +26,11 @@ import type { GroupState } from '../groups/kept.ts';
 import { rollingOf, type Rolling } from './rolling-policy.ts';
 import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
 
-/** The bytes of a member in addition to its definition. */
-const memberBytes = 64;
+/**
+ * The bytes of a member in addition to its definition: less than its document has. A number of members that cannot fit is
+ * refused before their names are made.
+ */
+const memberBytes = 512;
 
 export interface ExistingMember {
   readonly name: string;

@@ -1,4 +1,6 @@
 /** Seals secrets in members again. Members are computed from opened values of the group. */
+import { holdsValues } from '@anneal/contracts/exact-number.ts';
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { Json, JsonObject, SealableObject } from '@anneal/contracts/json.ts';
 import { groupKind } from '@anneal/hot/groups/kind.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -26,11 +28,11 @@ export function resealMembers({
       places.reduce<Json>((sealed, path) => sealAt(sealed, path, secrets), definition),
     ],
   );
-  return { ...worked, resources: Object.fromEntries(resources) };
+  return { ...worked, resources: toRecord(resources) };
 }
 
 function sealedPlaces(value: Json, secrets: Secrets, path: Path = []): Path[] {
-  if (typeof value !== 'object' || value === null) return [];
+  if (!holdsValues(value)) return [];
   if (secrets.isSealed(value)) return [path];
   return Object.entries(value).flatMap(([key, item]) => sealedPlaces(item, secrets, [...path, key]));
 }
@@ -66,7 +68,7 @@ function inDefinition([part, ...rest]: Path): Path[] {
 
 function sealAt(value: Json, [step, ...rest]: Path, secrets: Secrets): Json {
   if (step === undefined) return secrets.isSealed(value) ? value : secrets.seal(value);
-  if (typeof value !== 'object' || value === null || secrets.isSealed(value)) return value;
+  if (!holdsValues(value) || secrets.isSealed(value)) return value;
   if (Array.isArray(value)) {
     return value.map((item, index) => (String(index) === step ? sealAt(item, rest, secrets) : item));
   }
@@ -74,5 +76,5 @@ function sealAt(value: Json, [step, ...rest]: Path, secrets: Secrets): Json {
     key,
     key === step || step === '*' ? sealAt(item, rest, secrets) : item,
   ]);
-  return Object.fromEntries(entries);
+  return toRecord(entries);
 }

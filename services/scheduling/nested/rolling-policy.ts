@@ -1,4 +1,5 @@
 /** Reads the rolling policy of a group, in the format of Heat or of AWS. */
+import { durationSeconds } from '@anneal/contracts/readers/duration.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { GroupKind } from '@anneal/hot/groups/kind.ts';
@@ -51,10 +52,10 @@ function atMostAnHour(pause: number): number {
   throw new AnnealError('InvalidRequest', 'Maximum PauseTime is 1 hour.');
 }
 
-/** `PT1H2M3S` */
 function secondsOf(duration: string): number {
-  const [, hours, minutes, seconds] = /^PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?$/i.exec(duration) ?? [];
-  return Number(hours ?? 0) * 3600 + Number(minutes ?? 0) * 60 + Number(seconds ?? 0);
+  const seconds = durationSeconds(duration);
+  if (seconds !== undefined) return seconds;
+  throw new AnnealError('InvalidRequest', `PauseTime must be a length of time such as PT5M, not "${duration}".`);
 }
 
 const asMap = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});

@@ -1,4 +1,5 @@
 /** Reads the sources of nested stacks by content hash, and caches the most recently used ones. They never change. */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import type { NestedSources } from '@anneal/hot/tree/sources.ts';
 import type { Store } from '@anneal/store/port.ts';
 
@@ -27,7 +28,7 @@ export function createSourceReader({ store, size = 32 }: { store: Pick<Store, 'b
       for (const hash of hashes) {
         const before = kept.get(hash);
         const text = before ? undefined : await store.blobs.getText(hash);
-        const found = before ?? (text === undefined ? null : (JSON.parse(text) as NestedSources));
+        const found = before ?? (text === undefined ? null : (parseExact(text) as unknown as NestedSources));
         known.set(hash, found);
         if (!found) continue;
         kept.delete(hash);

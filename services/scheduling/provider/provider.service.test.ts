@@ -123,7 +123,7 @@ describe('a wait', () => {
     try {
       const plan = planWith([
         resource('t', { wait_secs: literal(1e20) }, { type: 'OS::Heat::TestResource' }),
-        resource('d', { min_wait: literal(1e20) }, { type: 'OS::Heat::Delay' }),
+        resource('d', { min_wait: literal(3_162_240_000) }, { type: 'OS::Heat::Delay' }),
       ]);
       const { id } = await harness.create('s', plan);
       await eventually(
@@ -135,6 +135,25 @@ describe('a wait', () => {
       );
       await harness.remove(id);
       expect(await harness.settled(id)).toMatchObject({ action: 'DELETE', status: 'COMPLETE' });
+    } finally {
+      await harness.dispose();
+    }
+  });
+
+  it('of a deletion holds it up', async () => {
+    const harness = await openHarness();
+    try {
+      const waits = literal({ delete: 0.2, update: 0 });
+      const properties = { action_wait_secs: waits };
+      const { id } = await harness.create(
+        's',
+        planWith([resource('t', properties, { type: 'OS::Heat::TestResource' })]),
+      );
+      await harness.settled(id);
+      const started = performance.now();
+      await harness.remove(id);
+      await harness.settled(id);
+      expect(performance.now() - started).toBeGreaterThan(190);
     } finally {
       await harness.dispose();
     }

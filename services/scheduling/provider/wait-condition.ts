@@ -12,7 +12,7 @@ import { jsonBytes, type Json, type SealableObject } from '@anneal/contracts/jso
 import type { ResourceRequest } from '@anneal/contracts/resource.ts';
 import { reply } from '@anneal/provider/accept.ts';
 import { draftOf, responseTo, type Received, type Result } from '@anneal/provider/document.ts';
-import type { Decision } from '@anneal/provider/provide.ts';
+import { isWithdrawn, withdrawnResult, type Decision } from '@anneal/provider/provide.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { openProperty } from '@anneal/runtime/secrets/open.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -147,6 +147,9 @@ export class WaitConditions {
     if (verdict?.ok) return { ...this.#doneWith(data, signals), change: { due_at: null } };
     if (verdict) return { kind: 'failed', error: verdict.failure, change: { due_at: null } };
     const left = Date.parse(document.due_at ?? '') - this.#options.context.now().getTime();
+    if (isWithdrawn(document)) {
+      return { ...withdrawnResult(`${data.resource.name} waits no longer`), change: { due_at: null } };
+    }
     if (left > 0) return { kind: 'waiting', ms: left };
     return { kind: 'failed', error: timeoutOf(signals, { count }), change: { due_at: null } };
   }

@@ -1,7 +1,7 @@
 /** Describes the wait of a resource at our own provider, and how an operator can end it. Read-only. */
 import { openProperty } from '@anneal/runtime/secrets/open.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
-import type { ResourceDocument, StackDocument } from '@anneal/convergence/documents.ts';
+import { pathInTree, type ResourceDocument, type StackDocument } from '@anneal/convergence/documents.ts';
 import { signalEndpoint } from '@anneal/runtime/secrets/signal-grant.ts';
 import { isEndedExecution, isEndedTask } from '@anneal/convergence/workflow/documents.ts';
 import type { SchedulingCollections } from '../collections.ts';
@@ -32,12 +32,14 @@ export function createWaiting(collections: WaitCollections & { gatewayUrl: strin
   return async ({ stack, resource }) => {
     const document = await work.get(resource.id);
     if (!document?.request || document.fence !== resource.request?.fence) return undefined;
-    if (resource.type === 'OS::Mistral::ExternalResource') return executionWait(collections, resource, document.fence);
+    const path = pathInTree(stack, resource.name);
+    if (resource.type === 'OS::Mistral::ExternalResource')
+      return executionWait(collections, { ...resource, name: path }, document.fence);
     if (document.due_at === null) return undefined;
     const { due_at: until } = document;
     if (document.handle === undefined) {
       const reason = `until ${until}`;
-      const summary = `${resource.name} (${resource.type}) waits until ${until}; nothing else is needed.`;
+      const summary = `${path} (${resource.type}) waits until ${until}; nothing else is needed.`;
       return { object: `timer of ${resource.name}`, state: 'waiting', reason, summary, exits: [] };
     }
     const [state, handle] = await Promise.all([work.get(document.handle), resources.get(document.handle)]);
@@ -52,7 +54,7 @@ export function createWaiting(collections: WaitCollections & { gatewayUrl: strin
       object: `handle ${name}${handle ? ` (${handle.type})` : ''}`,
       state: came,
       reason: last === undefined ? 'no signal has arrived' : `last signal: ${last}`,
-      summary: `${resource.name} waits for signals to ${name}: ${came} received${which}; it fails unless the others arrive by ${until}.`,
+      summary: `${path} waits for signals to ${name}: ${came} received${which}; it fails unless the others arrive by ${until}.`,
       exits: handle ? waysTo(stack, handle, { gatewayUrl, secrets }) : [],
     };
   };

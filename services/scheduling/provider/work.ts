@@ -21,6 +21,8 @@ import type { SizeLimit } from '@anneal/convergence/size-limits.ts';
 export interface Worker {
   /** Processes a request of any action. */
   take(action: ResourceAction, message: Envelope<ResourceRequest>): Promise<void>;
+  /** Withdraws a request: `Provider.withdraw`. */
+  withdraw: Provider<WorkDocument>['withdraw'];
   readonly schedules: Schedules;
   /** Continues the work on a resource whose timer has fired. */
   wake(resource: string): Promise<void>;
@@ -100,6 +102,7 @@ export function createWorker(parameters: {
       else if (action === 'signal' && waitConditions.serves(type)) await waitConditions.signal(message);
       else await provider.take(action, message);
     },
+    withdraw: (message, delivery) => provider.withdraw(message, delivery),
     schedules,
     wake: (resource) => provider.wake(resource),
   };

@@ -1,4 +1,5 @@
 /** Exports a stack, with all nested stacks, in Heat's form of an abandoned stack. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { type Plan, withPassed } from '@anneal/contracts/plan.ts';
@@ -54,7 +55,7 @@ export function createExporter({ stacks, resources }: SchedulingCollections, blo
       entries.push([resource.name, { ...inside, ...exportedResource(resource) }]);
       if (pace.isOver) await pace.turn();
     }
-    return frame(stack, stack.target, Object.fromEntries(entries));
+    return frame(stack, stack.target, toRecord(entries));
   };
   return { stack: whole, frame };
 }

@@ -3,6 +3,7 @@ import type { StackAttention, stackOverview, stackWhy } from '@anneal/contracts/
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { z } from 'zod';
 import type { SchedulingCollections } from '../collections.ts';
+import { changedAt, isCancelled } from '../views.ts';
 import { stackStates } from './counts.ts';
 
 type Question = z.infer<(typeof stackOverview)['data']>;
@@ -16,7 +17,7 @@ type Why = (question: z.infer<(typeof stackWhy)['data']>) => Promise<z.infer<(ty
 export const createOverview =
   ({ collections, why }: { collections: Pick<SchedulingCollections, 'stacks'>; why: Why }) =>
   async ({ project, most }: Question): Promise<Overview> => {
-    const [counts, { working, failed }] = await Promise.all([
+    const [counted, { working, failed, cancelled }] = await Promise.all([
       countRoots(collections.stacks, project),
       unfinishedRoots(collections.stacks, project),
     ]);
@@ -28,14 +29,14 @@ export const createOverview =
           action: stack.action,
           status: stack.status,
           paused: stack.phase === 'paused',
-          since: sinceOf(stack),
+          since: changedAt(stack),
           why: await why({ project, stack: stack.id }),
         })),
       );
     return {
-      counts,
-      working: await explained(working.toSorted((a, b) => sinceOf(a).localeCompare(sinceOf(b)))),
-      failed: await explained(failed.toSorted((a, b) => sinceOf(b).localeCompare(sinceOf(a)))),
+      counts: withCancelled(counted, cancelled),
+      working: await explained(working.toSorted((a, b) => changedAt(a).localeCompare(changedAt(b)))),
+      failed: await explained(failed.toSorted((a, b) => changedAt(b).localeCompare(changedAt(a)))),
       working_count: working.length,
       failed_count: failed.length,
     };
@@ -50,11 +51,29 @@ async function countRoots(stacks: Stacks, project: string): Promise<Record<strin
   return Object.fromEntries(counted.filter(([, count]) => count > 0));
 }
 
+/** Counts stacks whose last action was cancelled apart from those that failed, e.g. as `CREATE_CANCELLED`. */
+function withCancelled(
+  counted: Readonly<Record<string, number>>,
+  cancelled: readonly StackDocument[],
+): Record<string, number> {
+  const counts = { ...counted };
+  for (const { action } of cancelled) {
+    const [failed, name] = [`${action}_FAILED`, `${action}_CANCELLED`];
+    counts[failed] = Math.max(0, (counts[failed] ?? 0) - 1);
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+}
+
+interface UnfinishedRoots {
+  readonly working: readonly StackDocument[];
+  readonly failed: readonly StackDocument[];
+  /** Those whose last action was cancelled, also while what had begun goes on. */
+  readonly cancelled: readonly StackDocument[];
+}
+
 /** The roots that work or have failed: by themselves, or by a nested stack, as a group does that scales. */
-async function unfinishedRoots(
-  stacks: Stacks,
-  project: string,
-): Promise<{ working: readonly StackDocument[]; failed: readonly StackDocument[] }> {
+async function unfinishedRoots(stacks: Stacks, project: string): Promise<UnfinishedRoots> {
   const [busy, broken] = await Promise.all(
     (['IN_PROGRESS', 'FAILED'] as const).map(async (status) => {
       const found = await stacks.find({ where: { project, status } });
@@ -65,7 +84,9 @@ async function unfinishedRoots(
   const failed = new Map<string, StackDocument>();
   const working = new Map<string, StackDocument>();
   for (const stack of [...(broken ?? []), ...(busy ?? [])].filter(isRoot)) {
-    const hasFailed = stack.status === 'FAILED' || stack.phase === 'paused';
+    // Nothing of it runs any more, and nothing has failed.
+    if (isCancelled(stack) && stack.phase === 'idle') continue;
+    const hasFailed = (stack.status === 'FAILED' && !isCancelled(stack)) || stack.phase === 'paused';
     (hasFailed ? failed : working).set(stack.id, stack);
   }
   /** The complete roots of nested stacks. */
@@ -75,9 +96,8 @@ async function unfinishedRoots(
     const roots = unknown.length === 0 ? [] : await stacks.getMany(unknown);
     return roots.filter(({ deleted_at: gone }) => gone === null);
   };
-  for (const root of await around(broken)) failed.set(root.id, root);
+  for (const root of await around(broken?.filter((stack) => !isCancelled(stack)))) failed.set(root.id, root);
   for (const root of await around(busy)) working.set(root.id, root);
-  return { working: [...working.values()], failed: [...failed.values()] };
+  const cancelled = (broken ?? []).filter((stack) => isRoot(stack) && isCancelled(stack));
+  return { working: [...working.values()], failed: [...failed.values()], cancelled };
 }
-
-const sinceOf = ({ updated_at, created_at }: StackDocument): string => updated_at ?? created_at;

@@ -1,4 +1,5 @@
 /** Answers read-only questions from the store, in any replica. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { PageRequest } from '@anneal/contracts/page.ts';
 import { findPage, type PagedList } from '@anneal/store/page.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -215,7 +216,7 @@ export class StackReading {
     ]);
     return {
       ...snapshotView(found),
-      data: { ...secrets.mask(frame), resources: Object.fromEntries(masked) },
+      data: { ...secrets.mask(frame), resources: toRecord(masked) },
     };
   }
 

@@ -2,6 +2,7 @@
  * Explains why nothing is happening: follows the waits from a stack to the queue and the message at the end.
  * Read-only, and only as recent as the store. During changes the answer describes the state of a moment ago.
  */
+import { byNaturalOrder } from '@anneal/contracts/natural-order.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { contextType } from '@anneal/hot/types/context.ts';
 import type { DeadLetter } from '@anneal/bus/port.ts';
@@ -11,6 +12,7 @@ import { mostIdle, type stackWhy } from '@anneal/contracts/calls/stack-progress.
 import { lastLines, rootCause } from '@anneal/contracts/root-cause.ts';
 import {
   isNested,
+  pathInTree,
   representative,
   type ExternalWait,
   type ResourceDocument,
@@ -32,6 +34,7 @@ import type { StackReading } from './reading.ts';
 import type { Shards } from '../shard-map/shards.ts';
 import type { WorkflowDefinitions } from '../workflows/definitions.ts';
 import { triggeredExecution } from '../workflows/triggers/start.ts';
+import { changedAt, isCancelled } from '../views.ts';
 import { whyExecution, withoutStop } from './why-execution.ts';
 
 type Question = z.infer<(typeof stackWhy)['data']>;
@@ -53,6 +56,8 @@ const mostHeld = 20;
 /** The stacks of a tree whose contexts are searched for failures, the outermost first. */
 const mostSearched = 500;
 
+/** The most resources that an explanation names. */
+const mostNamed = 5;
 /** The deepest nesting that an explanation follows. */
 const deepest = 100;
 
@@ -133,14 +138,15 @@ class Explanation {
   }
 
   async ofStack(stack: StackDocument): Promise<End> {
-    const state = `${stack.action}_${stack.status}`;
+    const state = `${stack.action}_${isCancelled(stack) ? 'CANCELLED' : stack.status}`;
     this.chain.push({
       object: `stack ${stack.name}`,
       state: stack.phase === 'paused' ? `${state}, paused` : state,
       // The reason of a failed or paused stack wraps the failure that follows, in Heat's words.
       reason: (stack.status === 'FAILED' || stack.phase === 'paused') && stack.failures.length > 0 ? '' : stack.reason,
-      since: stack.updated_at ?? stack.created_at,
+      since: changedAt(stack),
     });
+    if (isCancelled(stack)) return this.#ofCancelled(stack);
     if (stack.phase === 'paused') return this.#ofPaused(stack);
     if (stack.status === 'COMPLETE') {
       const inside = await this.#ofInside(stack);
@@ -255,6 +261,20 @@ class Explanation {
     };
   }
 
+  /** Names what had begun when the action was cancelled, and has not ended yet. */
+  async #ofCancelled(stack: StackDocument): Promise<End> {
+    const resources = await this.#shared.collections.resources.find({ where: { stack_id: stack.id } });
+    const running = resources.filter(({ request }) => request !== null).map(({ name }) => name);
+    const shown = running.slice(0, mostNamed).join(', ');
+    const rest = running.length > mostNamed ? ` and ${running.length - mostNamed} more` : '';
+    const name = nameOf(stack);
+    const goesOn = running.length === 0 ? 'nothing of it runs' : `what had begun goes on to its end: ${shown}${rest}`;
+    return {
+      summary: `The ${stack.action.toLowerCase()} of stack ${stack.name} was cancelled; ${goesOn}.`,
+      exits: [`anneal stack retry ${name}`, `anneal stack update ${name}`, `anneal stack delete ${name}`],
+    };
+  }
+
   /** Adds the root cause of a failed or paused stack to the chain. */
   #pushFailure({ failures: [failed], updated_at: at }: StackDocument): void {
     if (!failed) return;
@@ -265,7 +285,12 @@ class Explanation {
     const resources = await this.#shared.collections.resources.find({ where: { stack_id: stack.id } });
     const pending = resources
       .filter(({ hook, request }) => hook !== null || request !== null)
-      .toSorted((a, b) => Number(b.hook !== null) - Number(a.hook !== null) || sinceOf(a).localeCompare(sinceOf(b)));
+      .toSorted(
+        (a, b) =>
+          Number(b.hook !== null) - Number(a.hook !== null) ||
+          sinceOf(a).localeCompare(sinceOf(b)) ||
+          byNaturalOrder(a.name, b.name),
+      );
     const first = await this.#firstSent(pending);
     const pause = stack.batch?.until ?? null;
     if (!first && pause !== null) {
@@ -281,7 +306,7 @@ class Explanation {
       ? end
       : {
           ...end,
-          summary: `${end.summary} (${others} more in ${stack.name} ${others === 1 ? 'waits' : 'wait'} too.)`,
+          summary: `${end.summary} (${others} more ${ofWhat(stack)} ${others === 1 ? 'waits' : 'wait'} too.)`,
         };
   }
 
@@ -327,7 +352,6 @@ class Explanation {
   }
 
   async #ofHook(stack: StackDocument, resource: ResourceDocument, hook: ExternalWait): Promise<End> {
-    const name = nameOf(stack);
     const until = hook.deadline === null ? '' : ` until ${hook.deadline}, then ${hook.default ?? 'continue'}`;
     this.chain.push({
       object: `hook ${hook.name}`,
@@ -337,9 +361,9 @@ class Explanation {
     });
     const exit =
       hook.kind === 'hook'
-        ? `anneal hook clear ${name} ${resource.name} ${hook.name}`
-        : `anneal hook complete ${name} ${resource.name} ${hook.name} continue --token …`;
-    const held = `${resource.name} is held at hook "${hook.name}"`;
+        ? `anneal hook clear ${commandPath(stack, resource)} ${hook.name}`
+        : `anneal hook complete ${commandPath(stack, resource)} ${hook.name} continue --token …`;
+    const held = `${pathInTree(stack, resource.name)} is held at hook "${hook.name}"`;
     const execution = await this.#ofExecution(stack, resource, hook);
     if (execution) return { summary: `${held}. ${execution.summary}`, exits: [...execution.exits, exit] };
     const actor = hook.kind === 'hook' ? 'an operator clears' : 'a listener completes';
@@ -407,8 +431,10 @@ class Explanation {
   }
 
   /** Explains a server that is lost and going to be replaced. */
-  async #ofLoss(stack: StackDocument, { id, name, failure }: ResourceDocument): Promise<End | undefined> {
+  async #ofLoss(stack: StackDocument, resource: ResourceDocument): Promise<End | undefined> {
+    const { id, failure } = resource;
     if (failure) return undefined;
+    const name = pathInTree(stack, resource.name);
     const { servers, context } = this.#shared;
     const [next] = await servers.pending({ server: id });
     if (!next) return undefined;
@@ -417,7 +443,7 @@ class Explanation {
     this.chain.push({ object: `replacement of ${name}`, state: 'waiting', reason: text, since });
     return {
       summary: `Server ${name} is lost: ${text}. Anneal replaces it ${when}, unless it is back before.`,
-      exits: [`anneal host show ${id}`, `anneal resource mark-unhealthy ${nameOf(stack)} ${name}`],
+      exits: [`anneal host show ${id}`, `anneal resource mark-unhealthy ${commandPath(stack, resource)}`],
     };
   }
 
@@ -425,14 +451,17 @@ class Explanation {
   #ofIdle(stack: StackDocument, resource: ResourceDocument): End {
     const { failure } = resource;
     if (!failure) {
-      const summary = `${resource.name} is idle: it is ${resource.action}_${resource.status}.`;
+      const summary = `${pathInTree(stack, resource.name)} is idle: it is ${resource.action}_${resource.status}.`;
       return ofContext(resource) ?? { summary, exits: [] };
     }
-    const name = nameOf(stack);
     this.chain.push(...linksBelow(resource.name, failure));
     return {
-      summary: `${rootCause(resource.name, failure)}.`,
-      exits: [...exitsOfDeath(failure), `anneal resource show ${name} ${resource.name}`, `anneal stack retry ${name}`],
+      summary: `${rootCause(pathInTree(stack, resource.name), failure)}.`,
+      exits: [
+        ...exitsOfDeath(failure),
+        `anneal resource show ${commandPath(stack, resource)}`,
+        `anneal stack retry ${nameOf(stack)}`,
+      ],
     };
   }
 
@@ -447,8 +476,8 @@ class Explanation {
     const again = resource.request?.not_before;
     if (again) {
       return {
-        summary: `The request to ${verbOf(resource)} ${resource.name} is sent again at ${again}, because it failed in a way that may pass: ${withoutStop(resource.reason)}.`,
-        exits: [`anneal resource show ${nameOf(stack)} ${resource.name}`, ...(await this.#cancelAround(stack))],
+        summary: `The request to ${verbOf(resource)} ${pathInTree(stack, resource.name)} is sent again at ${again}, because it failed in a way that may pass: ${withoutStop(resource.reason)}.`,
+        exits: [`anneal resource show ${commandPath(stack, resource)}`, ...(await this.#cancelAround(stack))],
       };
     }
     const wait = await waiting({ stack, resource });
@@ -461,7 +490,7 @@ class Explanation {
     const queue = isNested(resource) ? shards.queueOf(resource.id) : providers.queueOf(resource.type);
     if (queue === undefined) {
       return {
-        summary: `The request to ${verbOf(resource)} ${resource.name} waits for a provider: none has announced ${resource.type}.`,
+        summary: `The request to ${verbOf(resource)} ${pathInTree(stack, resource.name)} waits for a provider: none has announced ${resource.type}.`,
         exits: ['start its provider', ...(await this.#cancelAround(stack))],
       };
     }
@@ -477,7 +506,7 @@ class Explanation {
       ? `: this project has ${counted(held.project)} in flight (limit ${held.limits.project}), and all projects have ${held.provider} in ${queue} (limit ${held.limits.provider})`
       : '';
     return {
-      summary: `The request to ${verbOf(resource)} ${resource.name} waits for its turn${numbers}.`,
+      summary: `The request to ${verbOf(resource)} ${pathInTree(stack, resource.name)} waits for its turn${numbers}.`,
       exits: [
         `anneal queue peek ${queue}`,
         'raise ANNEAL_SCHEDULING_PROJECT_REQUESTS or ANNEAL_SCHEDULING_PROVIDER_REQUESTS',
@@ -489,7 +518,8 @@ class Explanation {
   /** Explains a request that its provider has, or that is on its way to the provider. */
   async #ofSentRequest(stack: StackDocument, resource: ResourceDocument, queue: string): Promise<End> {
     const { depth, consumers } = await this.#measured(queue);
-    const request = `The request to ${verbOf(resource)} ${resource.name}`;
+    const path = pathInTree(stack, resource.name);
+    const request = `The request to ${verbOf(resource)} ${path}`;
     const dead = (await this.#deadLetters(queue)).find(({ bytes }) => bytes.includes(resource.id));
     if (dead) {
       this.chain.push({
@@ -509,17 +539,17 @@ class Explanation {
         exits: ['anneal service list'],
       };
     }
-    const exits = [`anneal resource show ${nameOf(stack)} ${resource.name}`, ...(await this.#cancelAround(stack))];
+    const exits = [`anneal resource show ${commandPath(stack, resource)}`, ...(await this.#cancelAround(stack))];
     // The provider waits too, and says for what.
     if (resource.reason.startsWith('waiting for a node: ')) {
-      const summary = `${resource.name} waits for a node: ${resource.reason.slice('waiting for a node: '.length)}.`;
+      const summary = `${path} waits for a node: ${resource.reason.slice('waiting for a node: '.length)}.`;
       return { summary, exits: ['anneal node list', ...exits] };
     }
     const detail = resource.reason === unnamed ? '' : `: ${resource.reason}`;
     const behind = depth > 0 ? `; ${counted(depth)} ${depth === 1 ? 'waits' : 'wait'} in ${queue}` : '';
     return {
-      request: { stack_id: stack.id, resource: resource.name, queue, resource_id: resource.id },
-      summary: `The provider has worked on ${resource.name} since ${sinceOf(resource)}${detail}${behind}.`,
+      request: { stack_id: stack.id, resource: resource.name, path, queue, resource_id: resource.id },
+      summary: `The provider has worked on ${path} since ${sinceOf(resource)}${detail}${behind}.`,
       exits,
     };
   }
@@ -576,7 +606,14 @@ function pathBetween(
   return undefined;
 }
 
-const sinceOfStack = (stack: StackDocument | undefined): string => stack?.updated_at ?? stack?.created_at ?? '';
+const sinceOfStack = (stack: StackDocument | undefined): string => (stack ? changedAt(stack) : '');
+
+/** The stack and the resource in a command: the root of the tree, and the path from it. */
+const commandPath = (stack: StackDocument, { name }: ResourceDocument): string =>
+  `${stack.parent?.place?.root?.stack_name ?? nameOf(stack)} ${pathInTree(stack, name)}`;
+
+/** The resources of a nested stack belong to the resource that it is. */
+const ofWhat = ({ name, parent }: StackDocument): string => (parent?.place ? `of ${parent.place.path}` : `in ${name}`);
 
 /** The name of a stack in a command; the id for a nested stack. */
 const nameOf = ({ depth, name, id }: StackDocument): string => (depth === 0 ? name : id);

@@ -128,7 +128,7 @@ describe('a request that becomes a dead letter', () => {
     // A replay comes too late to change the resource, and a deletion still knows the created object.
     deadly.clear();
     const before = requests.length;
-    expect(await harness.context.bus.deadLetters.replay(letter)).toBe(true);
+    expect(await harness.context.bus.deadLetters.replay(letter)).toEqual({ outcome: 'sent' });
     await eventually(() => requests[before], { what: 'the replayed request' });
     await harness.remove(id);
     expect(await harness.settled(id)).toMatchObject({ action: 'DELETE', status: 'COMPLETE' });
@@ -179,6 +179,17 @@ describe('a message to a shard that becomes a dead letter', () => {
     });
     await bus.send({ queue, messages: [message] });
     await failedBy(id);
+  });
+
+  it('leaves the request that it should withdraw in progress: resource.withdraw', async () => {
+    const id = await pending();
+    const { data } = requests[0] as Envelope<ResourceRequest>;
+    const named = { id: `${data.resource.id}:${data.fence}:withdraw`, type: 'resource.withdraw' };
+    const failure = { code: 'Defect', message: 'no' };
+    const request = { ...named, subject: data.resource.id };
+    await send(id, harness.context.mint(requestDied, { data: { dead_letter: 'l', queue, request, failure } }));
+    await send(id, answerTo(requests[0] as Envelope<ResourceRequest>));
+    expect(await harness.settled(id)).toMatchObject({ status: 'COMPLETE' });
   });
 
   it('fails the traversal that it belongs to: timer.fired', async () => {

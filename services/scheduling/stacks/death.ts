@@ -73,6 +73,9 @@ function requestOf({ type, id, subject, data }: Died['message'], state: State): 
   switch (named?.kind) {
     case 'signal':
       return { resource_id: resource.id, action: 'signal', fence: Math.max(1, resource.fence) };
+    // A withdrawal that does not arrive changes nothing: the work goes on.
+    case 'withdraw':
+      return 'none';
     // A cancellation ends what is pending.
     case 'cancel':
     case 'request':
@@ -108,7 +111,8 @@ export async function failStack(
   log.error({ stack: stackId, failure }, 'step of a stack failed; stack marked as failed');
   const { version, ...draft } = stack;
   const reason = `Stack ${stack.action} failed: ${failure.message}`.slice(0, 4096);
-  await stacks.replace({ ...draft, status: 'FAILED', phase: 'idle', reason, updated_at: now().toISOString() }, version);
+  const at = now().toISOString();
+  await stacks.replace({ ...draft, status: 'FAILED', phase: 'idle', reason, updated_at: at, finished_at: at }, version);
 }
 
 /** Whether a later retry may succeed. Any other error fails again in the same way. */

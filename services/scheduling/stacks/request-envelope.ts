@@ -12,6 +12,7 @@ import {
   resourceSnapshot,
   resourceSuspend,
   resourceUpdate,
+  resourceWithdraw,
   type NestedRequest,
   type ResourceRequest,
 } from '@anneal/contracts/resource.ts';
@@ -22,7 +23,7 @@ import { showsServers } from '../groups/facts.ts';
 import { requestData } from '../at-once/request-data.ts';
 import { requestId } from './request-id.ts';
 
-export type RequestEffect = Extract<Effect, { kind: 'request' | 'cancel' | 'signal' }>;
+export type RequestEffect = Extract<Effect, { kind: 'request' | 'cancel' | 'withdraw' | 'signal' }>;
 
 const plain = {
   create: resourceCreate,
@@ -59,8 +60,9 @@ export function requestEnvelope(parameters: {
       data: { ...data, signal: effect.signal, ...(effect.asked && { asked: effect.asked }) },
     });
   }
-  if (effect.kind === 'cancel') {
-    return mint(resourceCancel, { ...common, id: requestId(effect), data });
+  if (effect.kind === 'cancel' || effect.kind === 'withdraw') {
+    const message = effect.kind === 'cancel' ? resourceCancel : resourceWithdraw;
+    return mint(message, { ...common, id: requestId(effect), data });
   }
   if (!request || request.fence !== effect.fence) return undefined;
   const id = requestId(effect);

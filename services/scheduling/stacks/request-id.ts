@@ -2,7 +2,7 @@
 
 /** The request that a message id names. */
 export type NamedRequest = { readonly resource: string } & (
-  | { readonly kind: 'request' | 'cancel'; readonly fence: number }
+  | { readonly kind: 'request' | 'cancel' | 'withdraw'; readonly fence: number }
   | { readonly kind: 'signal'; readonly signal: string }
 );
 
@@ -12,7 +12,8 @@ export function requestId(request: NamedRequest): string {
     case 'request':
       return `${request.resource}:${request.fence}`;
     case 'cancel':
-      return `${request.resource}:${request.fence}:cancel`;
+    case 'withdraw':
+      return `${request.resource}:${request.fence}:${request.kind}`;
     case 'signal':
       return `${request.resource}:signal:${request.signal}`;
   }
@@ -22,6 +23,8 @@ export function requestId(request: NamedRequest): string {
 export function requestOfId(id: string): NamedRequest | undefined {
   const [, resource = '', signal] = /^([^:]+):signal:(.+)$/s.exec(id) ?? [];
   if (signal !== undefined) return { kind: 'signal', resource, signal };
-  const [, of = '', fence, cancel] = /^([^:]+):(\d+)(:cancel)?$/.exec(id) ?? [];
-  return fence === undefined ? undefined : { kind: cancel ? 'cancel' : 'request', resource: of, fence: Number(fence) };
+  const [, of = '', fence, end = 'request'] = /^([^:]+):(\d+)(?::(cancel|withdraw))?$/.exec(id) ?? [];
+  return fence === undefined
+    ? undefined
+    : { kind: end as 'request' | 'cancel' | 'withdraw', resource: of, fence: Number(fence) };
 }

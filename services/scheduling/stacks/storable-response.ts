@@ -6,6 +6,7 @@
  * - A text may quote a hidden value, when the program holds the keys or gets the value from elsewhere. A text for people
  *   loses the value; a value for templates is sealed.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
@@ -56,7 +57,7 @@ function withoutQuotes(response: ResourceResponse, redact: Redact, secrets: Secr
   const isSecret = (text: string): boolean => redact(text) !== text;
   const seal = <T extends Json>(value: T): T => sealQuotes(secrets, value, { isSecret, isSecretName: isSecret }) as T;
   const sealItems = (object: JsonObject): JsonObject =>
-    Object.fromEntries(Object.entries(object).map(([name, value]) => [redact(name), seal(value)]));
+    toRecord(Object.entries(object).map(([name, value]) => [redact(name), seal(value)]));
   const { physical_id: id, attributes, drift, snapshot } = response;
   return {
     ...withoutTexts(response, redact),

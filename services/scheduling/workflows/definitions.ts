@@ -1,4 +1,5 @@
 /** The workflows of a project. An execution reads the checked form of its workflow by content hash, as a stack its plan. */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { WorkflowView } from '@anneal/contracts/calls/workflow.ts';
 import type { WorkflowSpec } from '@anneal/contracts/workflow.ts';
@@ -46,7 +47,7 @@ export class WorkflowDefinitions {
     if (known) return known;
     const text = await this.#store.blobs.getText(hash);
     if (text === undefined) throw new AnnealError('NotFound', `The workflow ${hash} is missing in the store.`);
-    const spec = JSON.parse(text) as WorkflowSpec;
+    const spec = parseExact(text) as unknown as WorkflowSpec;
     if (this.#specs.size >= cached) this.#specs.clear();
     this.#specs.set(hash, spec);
     return spec;
@@ -57,16 +58,18 @@ export class WorkflowDefinitions {
     project,
     text,
     replace,
+    request,
   }: {
     project: string;
     text: string;
     replace: boolean;
+    request: string;
   }): Promise<WorkflowView[]> {
     const { workflows: specs, actions } = accepted(parseWorkflows(text, await this.library.known(project)));
-    for (const { name } of specs) await this.#refuseTaken({ project, name, replace, resource: null });
-    await this.library.put(project, actions, '');
+    for (const { name } of specs) await this.#refuseTaken({ project, name, replace, resource: null, request });
+    await this.library.put({ project, actions, text: '', request });
     const views: WorkflowView[] = [];
-    for (const spec of specs) views.push(await this.#put({ project, spec, text, resource: null }));
+    for (const spec of specs) views.push(await this.#put({ project, spec, text, resource: null, request }));
     return views;
   }
 
@@ -90,10 +93,12 @@ export class WorkflowDefinitions {
     name: string;
     replace: boolean;
     resource: string | null;
+    request?: string;
   }): Promise<void> {
-    const { project, name, replace, resource } = given;
+    const { project, name, replace, resource, request } = given;
     const found = await this.#workflows.get(idOf(project, name));
     if (!found || (replace && found.resource === resource)) return;
+    if (request !== undefined && found.request === request) return;
     const owner = found.resource === null ? 'a client' : `the resource ${found.resource}`;
     const remedy = found.resource === resource ? 'Update it instead' : 'Choose another name';
     throw new AnnealError('AlreadyExists', `The workflow ${name} exists already; ${owner} made it. ${remedy}.`);
@@ -104,21 +109,19 @@ export class WorkflowDefinitions {
     spec: WorkflowSpec;
     text: string;
     resource: string | null;
+    request?: string;
   }): Promise<WorkflowView> {
-    const { project, spec, text, resource } = given;
+    const { project, spec, text, resource, request } = given;
     const hash = await this.#store.blobs.put(JSON.stringify(spec));
     const now = this.#now().toISOString();
     const id = idOf(project, spec.name);
-    const { document } = await changeOrInsert(this.#workflows, id, (known) => ({
-      id,
-      project,
-      name: spec.name,
-      spec: hash,
-      text,
-      resource,
-      created_at: known?.created_at ?? now,
-      updated_at: now,
-    }));
+    const asked = request !== undefined && { request };
+    const times = { created_at: now, updated_at: now };
+    const wanted = { id, project, name: spec.name, spec: hash, text, resource, ...asked, ...times };
+    const { document } = await changeOrInsert(this.#workflows, id, (known) => {
+      if (known && request !== undefined && known.request === request) return undefined;
+      return { ...wanted, created_at: known?.created_at ?? now };
+    });
     return viewOf(document as WorkflowDocument, spec);
   }
 

@@ -45,21 +45,34 @@ export class WorkflowLibrary {
   }
 
   /** Stores all actions of a text, or none. @throws AnnealError InvalidRequest with every mistake, AlreadyExists */
-  async create(given: { project: string; text: string; replace: boolean }): Promise<AdHocActionView[]> {
-    const { project, text, replace } = given;
+  async create(given: {
+    project: string;
+    text: string;
+    replace: boolean;
+    request: string;
+  }): Promise<AdHocActionView[]> {
+    const { project, text, replace, request } = given;
     const known = await this.known(project);
     const parsed = parseActions(text, known);
     if (!parsed.ok) throw mistaken('The action', parsed.mistakes);
-    const taken = parsed.actions.filter(({ name }) => known.has(name)).map(({ name }) => name);
+    const names = parsed.actions.map(({ name }) => name).filter((name) => known.has(name));
+    const stored = await this.#actions.getMany(names.map((name) => actionIdOf(project, name)));
+    const taken = stored.filter((one) => one.request !== request).map(({ name }) => name);
     if (!replace && taken.length > 0) {
       throw new AnnealError('AlreadyExists', `These ad hoc actions exist already: ${taken.join(', ')}. Update them.`);
     }
-    requireRoom(known.size + parsed.actions.length - taken.length, 'ad hoc actions');
-    return this.put(project, parsed.actions, text);
+    requireRoom(known.size + parsed.actions.length - names.length, 'ad hoc actions');
+    return this.put({ project, actions: parsed.actions, text, request });
   }
 
   /** Stores actions that are checked. */
-  async put(project: string, actions: readonly AdHocAction[], text: string): Promise<AdHocActionView[]> {
+  async put(given: {
+    project: string;
+    actions: readonly AdHocAction[];
+    text: string;
+    request: string;
+  }): Promise<AdHocActionView[]> {
+    const { project, actions, text, request } = given;
     const now = this.#now().toISOString();
     const views: AdHocActionView[] = [];
     for (const action of actions) {
@@ -70,8 +83,9 @@ export class WorkflowLibrary {
         name: action.name,
         action,
         text,
+        request,
         created_at: known?.created_at ?? now,
-        updated_at: now,
+        updated_at: known?.request === request ? known.updated_at : now,
       }));
       views.push(actionView(document as AdHocDocument));
     }

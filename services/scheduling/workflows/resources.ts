@@ -3,6 +3,7 @@
  * OS::Mistral::ExternalResource, whose actions are executions; and triggers. The kit of providers holds the promises.
  * The id of an execution follows from its request, so that a repeat starts nothing new.
  */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import {
@@ -38,6 +39,8 @@ import { executionView } from './views.ts';
 const types: ReadonlySet<string> = new Set(workflowTypes.map(({ type }) => type));
 /** Executions that the attribute `executions` lists. */
 const mostListed = 20;
+/** Characters of the description of an execution. */
+const mostDescribed = 1024;
 /** How often the run of an external resource is looked at. */
 const lookMs = 1000;
 
@@ -118,7 +121,7 @@ export class WorkflowResources {
     return {
       data: { name, input: input ?? {} },
       alarm_url: secrets.seal(url),
-      executions: found.map((execution) => shownExecution(executionView(execution))),
+      executions: found.map((execution) => shownExecution(executionView(execution, secrets))),
     };
   }
 
@@ -160,7 +163,7 @@ export class WorkflowResources {
   /** Starts an execution for a request. Its id follows from the key. @throws AnnealError that may pass */
   async #start(
     request: Request,
-    given: { key: string; workflow: string; input: JsonObject; params: JsonObject },
+    given: { key: string; workflow: string; input: JsonObject; params: JsonObject; description?: string },
   ): Promise<ExecutionView | { error: AnnealError }> {
     const { bus, mint } = this.#context;
     const { data, project = '' } = request;
@@ -177,6 +180,7 @@ export class WorkflowResources {
         owner: 'admin',
         workflow: given.workflow,
         input: given.input,
+        ...(given.description !== undefined && { description: given.description.slice(0, mostDescribed) }),
         ...(isObject(env) && { env }),
         ...(typeof goal === 'string' && { task_name: goal }),
         source: data.resource.id,
@@ -215,6 +219,7 @@ export class WorkflowResources {
       workflow,
       input,
       params: { ...params, env },
+      description: textFrom(openProperty(secrets, properties, 'description')),
     });
     if ('error' in started) return { kind: 'failed', error: started.error };
     if (!isEndedExecution(started.state)) {
@@ -253,6 +258,6 @@ function mustReplace(
 
 function outputBefore({ output }: JsonObject): JsonObject | undefined {
   if (typeof output !== 'string') return undefined;
-  const parsed: unknown = JSON.parse(output);
+  const parsed: unknown = parseExact(output);
   return isObject(parsed) ? parsed : undefined;
 }

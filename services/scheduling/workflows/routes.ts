@@ -60,7 +60,9 @@ export function workflowRoutes(parts: {
   return [
     forward(executionStart.type),
     forward(executionAct.type),
-    answer(context, workflowCreate, async ({ data }) => ({ workflows: await definitions.create(data) })),
+    answer(context, workflowCreate, async ({ id, data }) => ({
+      workflows: await definitions.create({ ...data, request: id }),
+    })),
     answer(context, workflowList, async ({ data }) => ({ workflows: await definitions.list(data.project) })),
     answer(context, workflowShow, ({ data }) => definitions.show(data.project, data.workflow)),
     answer(context, workflowDelete, async ({ data }) => {
@@ -73,13 +75,16 @@ export function workflowRoutes(parts: {
         ? await collections.tasks.find({ where: { execution_id: data.id }, orderBy: ['number'] })
         : [];
       const spec = data.tasks ? await definitions.spec(execution.definition) : undefined;
-      return { execution: executionView(execution), tasks: tasks.map((task) => executionTaskView(task, spec)) };
+      return {
+        execution: executionView(execution, context.secrets),
+        tasks: tasks.map((task) => executionTaskView(task, { spec, secrets: context.secrets })),
+      };
     }),
     answer(context, taskActions, async ({ data: { project, id, task } }) => {
       await find(project, id);
       const found = (await readTasks(collections, id)).find((each) => each.id === task);
       if (!found) throw new AnnealError('NotFound', `Execution ${id} has run no task ${task}.`);
-      return { actions: taskActionViews(found) };
+      return { actions: taskActionViews(found, context.secrets) };
     }),
     answer(context, executionList, async ({ data }) => {
       const { project, source, limit, root, workflow } = data;
@@ -89,7 +94,7 @@ export function workflowRoutes(parts: {
       const wanted = found.filter(
         (each) => each.project === project && (workflow === undefined || each.workflow === workflow),
       );
-      return { executions: wanted.slice(0, limit).map(executionView) };
+      return { executions: wanted.slice(0, limit).map((each) => executionView(each, context.secrets)) };
     }),
     ...cronRoutes(context, crons),
     ...libraryRoutes(context, definitions),
@@ -112,7 +117,9 @@ const libraryRoutes = (context: ServiceContext, definitions: WorkflowDefinitions
     answer(context, workflowCheck, async ({ data: { project, text, kind } }) => ({
       mistakes: await definitions.check(project, text, kind),
     })),
-    answer(context, adHocActionCreate, async ({ data }) => ({ actions: await library.create(data) })),
+    answer(context, adHocActionCreate, async ({ id, data }) => ({
+      actions: await library.create({ ...data, request: id }),
+    })),
     answer(context, adHocActionList, async ({ data }) => ({ actions: await library.list(data.project) })),
     answer(context, adHocActionDelete, async ({ data }) => {
       await library.remove(data.project, data.action);

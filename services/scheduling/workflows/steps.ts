@@ -172,7 +172,7 @@ export class ExecutionSteps {
       const failed = error ?? (execution === undefined || isForeign ? missing : undefined);
       const data = failed
         ? ({ ok: false, failure: toFailure(failed) } as const)
-        : ({ ok: true, value: executionView(execution as never) as unknown as Json } as const);
+        : ({ ok: true, value: executionView(execution as never, context.secrets) as unknown as Json } as const);
       const definition = { type: answerType(message.type), data: answerSchema };
       await context.bus.reply({ to: message, message: context.mint(definition, { data, cause: message }) });
       return;

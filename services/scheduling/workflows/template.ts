@@ -1,4 +1,5 @@
 /** The definition of a workflow from the properties of OS::Mistral::Workflow, whose keys have underscores. Pure. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { isObject, storedProperty, type Json, type JsonObject, type SealableObject } from '@anneal/contracts/json.ts';
 import { hasExpression } from '@anneal/hot/workflow/expression.ts';
 import { openProperty, sealLeaves } from '@anneal/runtime/secrets/open.ts';
@@ -19,7 +20,7 @@ function openTask(secrets: Secrets, task: JsonObject): JsonObject {
     const value = task[name];
     return value === undefined ? [] : [[name, passable(secrets, value)]];
   });
-  return { ...secrets.open(task), ...Object.fromEntries(passed) };
+  return { ...secrets.open(task), ...toRecord(passed) };
 }
 
 /** Keys whose values are no keys of the language. */
@@ -27,7 +28,7 @@ const given = (map: JsonObject): [string, Json][] =>
   Object.entries(map).filter(([, value]) => value !== null && value !== undefined);
 
 const hyphened = (map: JsonObject): JsonObject =>
-  Object.fromEntries(given(map).map(([key, value]) => [key.replaceAll('_', '-'), value]));
+  toRecord(given(map).map(([key, value]) => [key.replaceAll('_', '-'), value]));
 
 /** The form that `workflowFrom` reads. The values of `input` are defaults; null is none. */
 export function definitionFrom(secrets: Secrets, properties: SealableObject): JsonObject {
@@ -51,6 +52,6 @@ export function definitionFrom(secrets: Secrets, properties: SealableObject): Js
     input: inputs.map(([name, value]) => (secrets.open<Json>(value) === null ? name : { [name]: value })),
     output: output ?? null,
     task_defaults: isObject(defaults) ? hyphened(defaults) : null,
-    tasks: Object.fromEntries(entries),
+    tasks: toRecord(entries),
   });
 }

@@ -1,29 +1,23 @@
 /** Executions and their tasks as clients see them. Sealed values are hidden. */
 import type { ExecutionTaskView, ExecutionView, TaskActionView } from '@anneal/contracts/calls/workflow.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { WorkflowSpec } from '@anneal/contracts/workflow.ts';
 import { itemCounts } from '@anneal/convergence/workflow/pages.ts';
 import { actionId, type ExecutionDocument, type TaskDocument } from '@anneal/convergence/workflow/documents.ts';
 
-/** The value with `******` in the place of each seal. */
-function shownJson(value: Json): Json {
-  if (Array.isArray(value)) return value.map(shownJson);
-  if (!isObject(value)) return value;
-  if ('$sealed' in value) return '******';
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shownJson(item)]));
-}
+type Masking = Pick<Secrets, 'mask'>;
 
 /** The view of an execution. */
-export const executionView = (execution: ExecutionDocument): ExecutionView => ({
+export const executionView = (execution: ExecutionDocument, secrets: Masking): ExecutionView => ({
   id: execution.id,
   workflow: execution.workflow,
   project: execution.project,
   state: execution.state,
   reason: execution.reason,
   description: execution.description,
-  input: shownJson(execution.input) as JsonObject,
-  output: shownJson(execution.output),
-  globals: shownJson(execution.globals) as JsonObject,
+  input: secrets.mask(execution.input),
+  output: secrets.mask(execution.output),
+  globals: secrets.mask(execution.globals),
   root: execution.root,
   parent: execution.parent && { execution_id: execution.parent.execution_id, task: execution.parent.task },
   stack: execution.stack,
@@ -34,7 +28,10 @@ export const executionView = (execution: ExecutionDocument): ExecutionView => ({
 });
 
 /** The view of one run of a task. */
-export function executionTaskView(task: TaskDocument, spec: WorkflowSpec | undefined): ExecutionTaskView {
+export function executionTaskView(
+  task: TaskDocument,
+  { spec, secrets }: { spec: WorkflowSpec | undefined; secrets: Masking },
+): ExecutionTaskView {
   const written = spec?.tasks.find(({ name }) => name === task.name);
   return {
     id: task.id,
@@ -44,8 +41,8 @@ export function executionTaskView(task: TaskDocument, spec: WorkflowSpec | undef
     calls: written?.workflow ?? written?.through?.[0]?.name ?? written?.action ?? '',
     attempt: task.attempt,
     items: itemCounts(task),
-    result: shownJson(task.result),
-    published: shownJson(task.published) as JsonObject,
+    result: secrets.mask(task.result),
+    published: secrets.mask(task.published),
     created_at: task.created_at,
     started_at: task.started_at,
     finished_at: task.finished_at,
@@ -53,5 +50,5 @@ export function executionTaskView(task: TaskDocument, spec: WorkflowSpec | undef
 }
 
 /** The views of the actions of the last attempt of a whole task. */
-export const taskActionViews = (task: TaskDocument): TaskActionView[] =>
-  task.items.map(({ state, result }, item) => ({ id: actionId(task, item), state, result: shownJson(result) }));
+export const taskActionViews = (task: TaskDocument, secrets: Masking): TaskActionView[] =>
+  task.items.map(({ state, result }, item) => ({ id: actionId(task, item), state, result: secrets.mask(result) }));

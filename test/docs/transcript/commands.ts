@@ -32,45 +32,51 @@ cat "$call/stderr" >&2
 exit "$status"
 `;
 
-function collector() {
+function collector(onOutput: (part: string) => void = () => {}) {
   const chunks: Buffer[] = [];
   const stream = new Writable({
     write(chunk: Buffer | string, _encoding, done) {
       chunks.push(Buffer.from(chunk));
+      onOutput(String(chunk));
       done();
     },
   });
   return { stream: Object.assign(stream, { columns: 120 }), content: () => Buffer.concat(chunks) };
 }
 
+/** The output of a command, and its exit status. */
+export interface CommandResult {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+/** Runs the words after `anneal`. */
+export type CommandLine = (
+  words: readonly string[],
+  at: {
+    readonly cwd: string;
+    /** The Ctrl-C. */
+    readonly interrupt?: AbortSignal;
+    /** Called with each part of the standard output as it is printed. */
+    readonly onOutput?: (part: string) => void;
+  },
+) => Promise<CommandResult>;
+
 /** @param env the environment of the commands, with the server that they talk to */
-export async function openCommands(env: NodeJS.ProcessEnv): Promise<PageCommands> {
-  const folder = await mkdtemp(join(tmpdir(), 'anneal-page-bin-'));
-  for (const [name, text] of [
-    ['anneal', program(folder)],
-    ['npx', `#!/bin/sh\n[ "$1" = anneal ] || exit 64\nshift\nexec "${folder}/anneal" "$@"\n`],
-  ] as const) {
-    await writeFile(join(folder, name), text);
-    await chmod(join(folder, name), 0o755);
-  }
-  const interrupt = new AbortController();
+export function createCommandLine(env: NodeJS.ProcessEnv): CommandLine {
   /** By the name of the server, which is undefined for that of the folder. */
   const clients = new Map<string | undefined, Promise<Client>>();
-  const run = async (call: string): Promise<number> => {
-    const [words, cwd] = await Promise.all([
-      readFile(join(call, 'words'), 'utf8'),
-      readFile(join(call, 'cwd'), 'utf8'),
-    ]);
-    const [stdout, stderr] = [collector(), collector()];
-    const { words: command, server: chosen } = takeServer(words.split('\0').slice(0, -1));
-    const login = () => findLogin({ environment: env, cwd: cwd.trimEnd(), server: chosen });
+  return async (given, { cwd, interrupt = new AbortController().signal, onOutput }) => {
+    const [stdout, stderr] = [collector(onOutput), collector()];
+    const { words, server: chosen } = takeServer([...given]);
+    const login = () => findLogin({ environment: env, cwd, server: chosen });
     const status = await runCommand({
       context: {
-        words: command,
+        words,
         output: createOutput({ stdout: stdout.stream, stderr: stderr.stream, environment: env }),
         environment: env,
-        cwd: cwd.trimEnd(),
-        interrupt: interrupt.signal,
+        cwd,
+        interrupt,
         terminal: stdout.stream as unknown as NodeJS.WriteStream,
         now: () => Date.now(),
         client: () => {
@@ -84,8 +90,33 @@ export async function openCommands(env: NodeJS.ProcessEnv): Promise<PageCommands
       stdout: stdout.stream,
       stderr: stderr.stream,
     });
-    await writeFile(join(call, 'stdout'), stdout.content());
-    await writeFile(join(call, 'stderr'), stderr.content());
+    return { status, stdout: stdout.content().toString(), stderr: stderr.content().toString() };
+  };
+}
+
+/** @param env the environment of the commands, with the server that they talk to */
+export async function openCommands(env: NodeJS.ProcessEnv): Promise<PageCommands> {
+  const folder = await mkdtemp(join(tmpdir(), 'anneal-page-bin-'));
+  for (const [name, text] of [
+    ['anneal', program(folder)],
+    ['npx', `#!/bin/sh\n[ "$1" = anneal ] || exit 64\nshift\nexec "${folder}/anneal" "$@"\n`],
+  ] as const) {
+    await writeFile(join(folder, name), text);
+    await chmod(join(folder, name), 0o755);
+  }
+  const interrupt = new AbortController();
+  const commandLine = createCommandLine(env);
+  const run = async (call: string): Promise<number> => {
+    const [words, cwd] = await Promise.all([
+      readFile(join(call, 'words'), 'utf8'),
+      readFile(join(call, 'cwd'), 'utf8'),
+    ]);
+    const { status, stdout, stderr } = await commandLine(words.split('\0').slice(0, -1), {
+      cwd: cwd.trimEnd(),
+      interrupt: interrupt.signal,
+    });
+    await writeFile(join(call, 'stdout'), stdout);
+    await writeFile(join(call, 'stderr'), stderr);
     return status;
   };
   const server = createServer((request, response) => {

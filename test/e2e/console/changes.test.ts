@@ -184,9 +184,23 @@ resources:
   });
 
   it('tests, pauses and resumes a subscription, and shows its delivery log', async () => {
-    await server.client.subscriptions.create({ name: 'alerts', url: 'queue:alerts', types: ['stack.#'] });
     await page.goto(`${server.url}/subscriptions`);
-    await page.getByRole('button', { name: 'alerts' }).click();
+    await page.getByRole('button', { name: 'Subscribe' }).first().click();
+    const form = page.locator('form.card');
+    await form.getByRole('textbox', { name: 'Name', exact: true }).fill('alerts');
+    await form.getByLabel(/^Listener/).fill('queue:alerts');
+    for (const group of await form.locator('summary').all()) await group.click();
+    await form.getByLabel(/^Subject begins with/).fill('web');
+    await form.getByLabel(/^Events in one request/).fill('0');
+    await form.getByText('Events in one request must be a whole number greater than zero.').waitFor();
+    await form.getByLabel(/^Events in one request/).fill('10');
+    await form.getByLabel(/^Condense a window/).selectOption('latest');
+    await form.getByText(/--subject-prefix web --batch-size 10 --condense latest$/).waitFor();
+    await form.getByRole('button', { name: 'Subscribe', exact: true }).click();
+    await page.getByText('alerts is subscribed.').waitFor();
+    const [made] = await server.client.subscriptions.list();
+    expect(made).toMatchObject({ subject_prefix: 'web', batch_size: 10, condense: 'latest', types: ['stack.#'] });
+    await page.getByRole('button', { name: 'alerts', exact: true }).click();
     const detail = page.getByRole('region', { name: 'Subscription alerts' });
     await detail.getByRole('button', { name: 'Send a test event' }).click();
     await page.getByText('alerts accepted the test event.').waitFor();

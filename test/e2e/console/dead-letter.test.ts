@@ -70,12 +70,26 @@ describe.skipIf(typeof found === 'string')('dead letters in the web console', ()
     await server.dispose();
   });
 
-  it('refuses what is no JSON, corrects a message that no service can read, and replays it', async () => {
+  it('says when a replayed message is dead again, refuses what is no JSON, corrects a message that no service can read, and replays it', async () => {
     const [letter] = await lettersArrive(1);
     const id = letter?.id ?? '';
     await enterConsole(page, server, '/dead-letters');
     await page.getByRole('heading', { name: queue }).waitFor();
-    await page.getByText(id, { exact: true }).click();
+    // The ways to do the same without the console do not cover the reason.
+    const button = page.getByRole('button', { name: 'Replay the message' });
+    await button.hover();
+    const [tip, reason] = await Promise.all([
+      page.locator('.card > header .tip').first().boundingBox(),
+      page.getByText(/^The data of queue.post is not valid/).boundingBox(),
+    ]);
+    expect((tip?.y ?? NaN) + (tip?.height ?? NaN)).toBeLessThan(reason?.y ?? NaN);
+    await button.click();
+    await page.getByText(/^1 sent; 1 dead again: The data of queue.post is not valid/).waitFor();
+    await page.getByText(/after 2 attempts, replayed once/).waitFor();
+    const [again] = await lettersArrive(1);
+    expect(again?.id).not.toBe(id);
+    await page.getByText(again?.id ?? '', { exact: true }).click();
+    await page.getByText('Replayed after 1 attempt.').waitFor();
     await page.getByRole('button', { name: 'Edit the message' }).click();
     const editor = page.getByLabel('Data of the message');
     const text = await editor.inputValue();
@@ -95,7 +109,7 @@ describe.skipIf(typeof found === 'string')('dead letters in the web console', ()
     await editor.fill(text.replace('"a greeting"', '[{"body": "corrected in the editor"}]'));
     await page.getByRole('button', { name: /^anneal dead-letter replay .*corrected in the editor/ }).waitFor();
     await page.getByRole('button', { name: 'Replay with the changes' }).click();
-    await page.getByText('Sent the changed message.').waitFor();
+    await page.getByText('1 sent; 1 handled.').waitFor();
     await page.getByText('No message has died.').waitFor();
     expect(await server.client.deadLetters.list({ queue })).toEqual([]);
     await page.goto(`${server.url}/queues/corrected`);
@@ -112,6 +126,7 @@ describe.skipIf(typeof found === 'string')('dead letters in the web console', ()
     await server.start();
     await lettersArrive(2);
     await page.goto(`${server.url}/dead-letters`);
+    await page.getByRole('link', { name: 'Dead letters 2 need you' }).waitFor();
     await page.getByRole('button', { name: 'Purge' }).click();
     const dialog = page.getByRole('dialog', { name: 'Remove all 2?' });
     await dialog.getByText('What they asked for is never done. This cannot be undone.').waitFor();

@@ -43,6 +43,8 @@ interface Danger {
   /** The loss, in the dialog. Absent for an action that asks nothing, because it loses nothing or starts again. */
   readonly warns?: RegExp;
   readonly command?: RegExp;
+  /** The button of the dialog that changes nothing. Default: Cancel. */
+  readonly keep?: string;
   /** The name to type. */
   readonly types?: string | ((server: TestServer) => Promise<string>);
   readonly says: string | RegExp;
@@ -145,7 +147,10 @@ const dangers: readonly Danger[] = [
   {
     what: 'cancels the creation of a stack',
     label: 'Cancel',
+    keep: 'Let it run',
     path: '/stacks/held',
+    warns: /The stack stays as it is now/,
+    command: /anneal stack cancel held --no-rollback/,
     says: 'Cancel of held has started.',
     isDone: async (server) => (await statusOf(server, 'held')) === 'CREATE_FAILED',
   },
@@ -238,8 +243,8 @@ const dangers: readonly Danger[] = [
     isDone: async (server) => (await nodeOf(server)).target_power_state === null,
   },
   {
-    what: 'accepts another machine at the address of a node',
-    label: 'Accept this machine',
+    what: 'confirms that a machine is off',
+    label: 'It is off',
     path: async (server) => {
       // Another machine takes the place, as after a swap of its mainboard.
       await faultOf(server, { ignore_resets: 0, uuid: newMachine });
@@ -250,6 +255,21 @@ const dangers: readonly Danger[] = [
       });
       return `/nodes/${hanging}`;
     },
+    warns: /If it still runs, two machines run as one host./,
+    command: /anneal node confirm-off machine-2 --reason/,
+    types: 'unplugged',
+    says: 'machine-2 counts as off.',
+    isDone: async (server) => {
+      const { conditions = [] } = (await nodeOf(server)) as {
+        conditions?: readonly { type: string; message: string }[];
+      };
+      return conditions.some(({ type, message }) => type === 'ConfirmedOff' && message.endsWith('off: unplugged'));
+    },
+  },
+  {
+    what: 'accepts another machine at the address of a node',
+    label: 'Accept this machine',
+    path: `/nodes/${hanging}`,
     warns: /The node becomes this other machine, and loses the server that it had./,
     command: /anneal node provide machine-2 --verb manage/,
     says: 'The machine that answers for machine-2 is accepted, and is being verified.',
@@ -260,13 +280,25 @@ const dangers: readonly Danger[] = [
   },
   {
     what: 'interrupts a machine',
-    label: 'Interrupt',
+    label: 'Send NMI',
     path: '/nodes/machine-1',
     warns: /It may stop, write a crash dump and start again/,
     command: /anneal node interrupt machine-1/,
     says: 'machine-1 was sent an NMI.',
     isDone: async ({ client }) =>
       (await client.nodes.consoleLog({ node: 'machine-1' })).lines.some(({ text }) => text.includes('NMI received')),
+  },
+  {
+    what: 'reboots a machine',
+    label: 'Reboot',
+    path: '/nodes/machine-1',
+    warns: /Everything that runs on it stops at once, and its host asks for work again/,
+    command: /anneal node power machine-1 reboot/,
+    says: 'machine-1 is being rebooted.',
+    isDone: async ({ client }) => {
+      const { power_state: power, target_power_state: target } = await client.nodes.show({ node: 'machine-1' });
+      return power === 'power on' && target === null;
+    },
   },
   {
     what: 'turns a machine off',
@@ -287,6 +319,21 @@ const dangers: readonly Danger[] = [
     types: 'machine-1',
     says: 'machine-1 is removed.',
     isDone: ({ client }) => isGone(client.nodes.show({ node: 'machine-1' })),
+  },
+  {
+    what: 'removes a node whose work does not end',
+    label: 'Force removal',
+    path: async (server) => {
+      await faultOf(server, { dark: true });
+      await server.client.nodes.provision({ node: hanging, target: 'manage' });
+      await server.client.nodes.maintenance({ node: hanging, on: true });
+      return `/nodes/${hanging}`;
+    },
+    warns: /Its work ends, and a server that it has stays without a machine./,
+    command: /anneal node remove machine-2 --force/,
+    types: hanging,
+    says: 'machine-2 is removed.',
+    isDone: ({ client }) => isGone(client.nodes.show({ node: hanging })),
   },
   {
     what: 'replaces the secret of a subscription',
@@ -312,6 +359,7 @@ const dangers: readonly Danger[] = [
   {
     what: 'cancels an execution',
     label: 'Cancel',
+    keep: 'Let it run',
     path: executionPath('waits'),
     at: region('Execution of waits'),
     warns: /those that have not begun never do. This cannot be undone/,
@@ -403,6 +451,11 @@ describe.skipIf(typeof found === 'string')('an action that destroys, in the web 
     await client.identity.roles.grant({ user: 'bob', role: 'member', project: 'spare' });
     await client.nodes.power({ node: 'machine-1', target: 'power on' });
     for (const each of ['web', 'updated']) await settled(server, each);
+    // A snapshot that completes while the page shows it gets another button, in the place of the one that is pressed.
+    await eventually(
+      async () => (await client.actions.snapshots({ stack: 'web' })).every(({ status }) => status === 'COMPLETE'),
+      { what: 'a complete snapshot', last: () => server.output() },
+    );
     await eventually(async () => (await client.nodes.show({ node: 'machine-1' })).power_state === 'power on', {
       what: 'machine-1 being on',
       last: () => server.output(),
@@ -418,7 +471,7 @@ describe.skipIf(typeof found === 'string')('an action that destroys, in the web 
   });
 
   it.each(dangers.map((danger) => [danger.what, danger] as const))('%s', async (_what, danger) => {
-    const { label, path, at, first, warns, command, types, says, shows, isDone } = danger;
+    const { label, keep = 'Cancel', path, at, first, warns, command, types, says, shows, isDone } = danger;
     await page.goto(`${server.url}${typeof path === 'string' ? path : await path(server)}`);
     const name = typeof types === 'function' ? await types(server) : types;
     await first?.(page);
@@ -431,7 +484,7 @@ describe.skipIf(typeof found === 'string')('an action that destroys, in the web 
       await dialog.getByText(command).first().waitFor();
       // A name that is typed before a Cancel must not confirm the next attempt.
       if (name !== undefined) await dialog.getByRole('textbox').fill(name);
-      await dialog.getByRole('button', { name: 'Cancel', exact: true }).last().click();
+      await dialog.getByRole('button', { name: keep, exact: true }).last().click();
       await dialog.waitFor({ state: 'detached' });
       if (name !== undefined) expect(await isDone?.(server)).toBe(false);
       await press();

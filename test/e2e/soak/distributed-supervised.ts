@@ -39,13 +39,22 @@ export interface SupervisedOptions extends Backends {
   readonly settingsOf?: (name: string) => Promise<Readonly<Record<string, string>>>;
   /** A process for each; the same service may be there several times. */
   readonly services?: readonly string[];
+  /** The address that clients and hosts know. Default: that of the first gateway. */
+  readonly url?: string;
+  /** The sources of a process, asked at each of its starts. Default: this tree. */
+  readonly treeOf?: (name: string) => string;
 }
 
-export async function startSupervised(options: SupervisedOptions): Promise<Fleet> {
+export interface SupervisedFleet extends Fleet {
+  /** Starts one more process of a service. */
+  add(service: string): void;
+}
+
+export async function startSupervised(options: SupervisedOptions): Promise<SupervisedFleet> {
   const { broker, database, services = usualServices } = options;
   const data = await mkdtemp(join(tmpdir(), 'anneal-e2e-'));
   const port = await freeLocalPort();
-  const url = `http://127.0.0.1:${port}`;
+  const { url = `http://127.0.0.1:${port}`, treeOf = () => repository } = options;
   const login = await prepareCredentials({ dataDirectory: data, url, password: undefined });
   const environment = {
     ...ownEnvironment(),
@@ -67,7 +76,7 @@ export async function startSupervised(options: SupervisedOptions): Promise<Fleet
     const own = await options.settingsOf?.(name);
     while (!stopping.signal.aborted) {
       const child = spawn(process.execPath, [join('services', service, 'main.ts')], {
-        cwd: repository,
+        cwd: treeOf(name),
         stdio: ['ignore', 'pipe', 'pipe'],
         env: { ...environment, ...options.settings, ...own, ANNEAL_HEALTH_PORT: String(healthPort) },
       });
@@ -82,9 +91,14 @@ export async function startSupervised(options: SupervisedOptions): Promise<Fleet
       await delay(restartMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   };
-  const supervised = services.map((service, index) =>
-    keep(`${service}-${services.slice(0, index).filter((other) => other === service).length + 1}`, service),
-  );
+  const supervised: Promise<void>[] = [];
+  const counts = new Map<string, number>();
+  const add = (service: string): void => {
+    const count = (counts.get(service) ?? 0) + 1;
+    counts.set(service, count);
+    supervised.push(keep(`${service}-${count}`, service));
+  };
+  for (const service of services) add(service);
 
   const output = (): string => lines.join('').slice(-6000);
   let lab: Awaited<ReturnType<typeof startLabProcess>> | undefined;
@@ -141,6 +155,7 @@ export async function startSupervised(options: SupervisedOptions): Promise<Fleet
         pid: child.pid ?? 0,
         health_port: healthPort,
       })),
+    add,
     dispose,
   };
 }

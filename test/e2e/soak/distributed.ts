@@ -55,7 +55,8 @@ export async function findBackends(find: FindBackend): Promise<Backends | undefi
 
 const startMs = 120_000;
 
-const isReady = ({ health_port: port }: ServiceProcess): Promise<boolean> =>
+/** Whether a process says that it takes work. */
+export const isReady = ({ health_port: port }: ServiceProcess): Promise<boolean> =>
   fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(10_000) }).then(
     ({ ok }) => ok,
     () => false,

@@ -77,7 +77,9 @@ for (const { name, find } of brokers) {
       const listener = until(await startGatedListener(), (each) => each.close());
       const first = await start();
       const client = await logInAsAdmin(options);
-      until(await startMachines(repository, join(folder, 'lab'), client), (each) => each.stop());
+      until(await startMachines(repository, { folder: join(folder, 'lab'), client, machines: 2 }), (each) =>
+        each.stop(),
+      );
       const subscription = await beginWork(client, folder, listener);
 
       await first.stop();

@@ -157,8 +157,11 @@ describe.skipIf(nats === undefined)('the credentials of a host on NATS', () => {
   let other: HostBrokerAccess;
   let connection: NatsConnection;
   const refused: string[] = [];
+  /** Another name of the broker than Anneal uses. */
+  const address = `nats://localhost:${new URL(nats.server.url).port}`;
   beforeAll(async () => {
-    rig = await createBrokerRig(nats);
+    const environment = { ...nats.environment, ANNEAL_CONFIGURATION_HOST_BROKER_ADDRESS: address };
+    rig = await createBrokerRig({ ...nats, environment });
     own = await grantTo(rig, (await rig.host('own')).id);
     other = await grantTo(rig, (await rig.host('other')).id);
     connection = await connectNatsAs(own);
@@ -178,6 +181,10 @@ describe.skipIf(nats === undefined)('the credentials of a host on NATS', () => {
       what: `the refusal of ${verb} ${subject}`,
       last: () => refused,
     });
+
+  it('are for the address that the operator names', () => {
+    expect(own.url).toBe(address);
+  });
 
   it('publish on no other subject', async () => {
     const subjects = [

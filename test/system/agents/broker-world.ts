@@ -163,7 +163,14 @@ export const rabbitKind: BrokerKind = {
         await channel.waitForConfirms();
         return {};
       },
-      close: () => connection.close(),
+      async close() {
+        try {
+          await connection.close();
+        } catch {
+          // The broker has closed it before, because the credentials have ended.
+          await ended;
+        }
+      },
     };
   },
 };

@@ -67,6 +67,8 @@ describe('a subscription to a queue', () => {
     world = await openEventWorld();
     const call = callerAt(world);
     const { url, heard } = await listen();
+    const posted: unknown[] = [];
+    await world.context.bus.subscribe(['queue.message.posted'], async ({ message }) => void posted.push(message.data));
     const all = '/queues/qs/subscriptions';
     await call('POST', '/queues/qs/messages', { messages: [{ ttl: 300, body: { n: 0 } }] });
     const wanted = { subscriber: url, ttl: 600, options: { post_headers: { 'X-Tag': 'a' } } };
@@ -89,6 +91,8 @@ describe('a subscription to a queue', () => {
     await eventually(() => heard.length >= 5 || undefined, { last: () => heard.map(({ text }) => text) });
     // The message before the subscription, and that of another queue, are not sent.
     expect(heard.map(({ json }) => json.body?.n)).toEqual([1, 2, 3, 4, 5]);
+    await eventually(() => posted.length >= 5 || undefined, { what: 'the events', last: () => posted });
+    expect(posted).toMatchObject([1, 2, 3, 4, 5].map((n) => ({ queue: 'qs', ttl: 300, body: { n } })));
     expect(heard[0]).toMatchObject({
       headers: { 'x-tag': 'a', 'content-type': 'application/json' },
       json: { ttl: 300, body: { n: 1 }, Message_Type: 'Notification', queue_name: 'qs' },
@@ -136,6 +140,7 @@ describe('a subscription to a queue', () => {
       expect([status, (json as { description: string }).description]).toEqual([400, expect.stringContaining(said)]);
     }
     expect((await call('GET', '/queues/q/subscriptions')).json).toMatchObject({ subscriptions: [] });
+    expect((await call('GET', '/queues')).json).toMatchObject({ queues: [] });
   });
 
   it('sends nothing until its subscriber confirms with the signature that only it receives', async () => {

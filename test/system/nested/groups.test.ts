@@ -306,6 +306,24 @@ outputs:
 `;
 
 describe('an autoscaling group', () => {
+  it('updates its members as its rolling updates say: in batches, with a minimum in service and pauses', async () => {
+    const updates = 'rolling_updates: {max_batch_size: 2, min_in_service: 2, pause_time: 0.2},';
+    const root = await world.createAndWait('s', { template: scaling(`desired_capacity: 3, ${updates}`) });
+    const group = await groupStack(root.id);
+    const before = (await world.events(group.id)).length;
+    const started = performance.now();
+    const other = scaling(`desired_capacity: 3, ${updates}`).replace('value: v', 'value: w');
+    expect(world.outputs(await world.updated(root.id, { template: other }))['values']).toEqual(['w', 'w', 'w']);
+    expect(performance.now() - started).toBeGreaterThan(200);
+    const events = (await world.events(group.id)).slice(before);
+    // Two of three members change at once, so a third one keeps two in service meanwhile.
+    expect(events.filter((event) => event.endsWith(' CREATE COMPLETE')).length).toBe(1);
+    const progress = events.filter((event) => /^a[\da-z]{11} UPDATE (IN_PROGRESS|COMPLETE)$/.test(event));
+    let [changing, most] = [0, 0];
+    for (const event of progress) most = Math.max(most, (changing += event.endsWith('COMPLETE') ? -1 : 1));
+    expect(most).toBe(2);
+  });
+
   const adjust = async (stack: string, more: object = {}) => {
     const { context } = world;
     const data = {
@@ -587,6 +605,17 @@ resources: {s: {type: OS::Nova::Server, properties: {image: debian, flavor: smal
 });
 
 describe('a chain', () => {
+  it('creates its members at once when it is concurrent', async () => {
+    const chain = { resources: ['OS::Heat::TestResource', 'OS::Heat::TestResource'], concurrent: true };
+    const properties = { ...chain, resource_properties: { wait_secs: 0.2 } };
+    const resources = { c: { type: 'OS::Heat::ResourceChain', properties } };
+    const template = JSON.stringify({ heat_template_version: '2018-08-31', resources });
+    const root = await world.createAndWait('s', { template });
+    const group = await groupStack(root.id);
+    const events = (await world.events(group.id)).filter((event) => /^\d/.test(event));
+    expect(events.slice(0, 2)).toEqual(['0 CREATE IN_PROGRESS', '1 CREATE IN_PROGRESS']);
+  });
+
   it('creates its members one after the other', async () => {
     const root = await world.createAndWait('s', {
       template: `

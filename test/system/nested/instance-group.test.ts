@@ -89,6 +89,35 @@ describe('an instance group', () => {
     });
   });
 
+  it('gives each instance every property of its configuration', async () => {
+    const properties = {
+      ImageId: 'any',
+      InstanceType: 'm1',
+      KeyName: 'key',
+      UserData: 'data',
+      SecurityGroups: ['web'],
+      BlockDeviceMappings: [
+        { DeviceName: 'vdb', Ebs: { DeleteOnTermination: false, SnapshotId: 'snapshot', VolumeSize: '9' } },
+      ],
+      NovaSchedulerHints: [{ Key: 'group', Value: 'one' }],
+    };
+    const root = await world.createAndWait('s', {
+      environment: { resource_registry: { 'OS::Heat::ScaledResource': 'OS::Heat::None' } },
+      template: JSON.stringify({
+        heat_template_version: '2018-08-31',
+        resources: {
+          lc: { type: 'AWS::AutoScaling::LaunchConfiguration', properties },
+          g: {
+            type: 'OS::Heat::InstanceGroup',
+            properties: { AvailabilityZones: [], LaunchConfigurationName: { get_resource: 'lc' }, Size: 1 },
+          },
+        },
+      }),
+    });
+    const instance = (await world.resources(root.id, 5)).find(({ type }) => type === 'OS::Heat::ScaledResource');
+    expect(instance?.properties).toMatchObject(properties);
+  });
+
   it('refuses a configuration that is given by name instead of by reference', async () => {
     await expect(world.create('s', group({ configuration: 'missing' }))).rejects.toThrow(
       'LaunchConfigurationName (missing) reference can not be found.',

@@ -102,6 +102,24 @@ describe('a signal to a policy', () => {
     expect(events.filter(({ type }) => type === 'group.scaling.started')).toHaveLength(1);
   });
 
+  it.each([250_000, 1e9])('is refused at once with the limit when the group would have %d members', async (size) => {
+    const policies = `  huge:
+    type: OS::Heat::ScalingPolicy
+    properties: {auto_scaling_group_id: {get_resource: g}, adjustment_type: exact_capacity, scaling_adjustment: ${size}}`;
+    const given = template({ policies });
+    const { id } = await world.createAndWait('s', {
+      template: given.template.replace('max_size: 5', 'max_size: 1000000000'),
+    });
+    const before = process.cpuUsage();
+    expect(await signal(id, 'huge')).toMatchObject({
+      result: 'refused',
+      refusal: 'quota',
+      message: expect.stringContaining('the limit of a stack is') as string,
+    });
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(2_000);
+    expect(await signal(id, 'up')).toMatchObject({ result: 'applied', before: 1, after: 2 });
+  });
+
   it('is answered with the sizes, and reported in order with the members', async () => {
     const { id } = await world.createAndWait('s', template({ group: 'desired_capacity: 2' }));
     await seen('group.member.entered', 2);
@@ -306,6 +324,9 @@ describe('a step policy', () => {
   warm:
     type: Anneal::Scaling::StepPolicy
     properties: {group: {get_resource: g}, threshold: 60, warm_up: 600, steps: [{adjustment: 3}]}
+  slow:
+    type: Anneal::Scaling::StepPolicy
+    properties: {group: {get_resource: g}, cooldown_out: 600, steps: [{adjustment: 1}]}
 `;
     const { id } = await world.createAndWait('s', own('desired_capacity: 2', policy));
     expect(await signal(id, 'steps')).toMatchObject({ refusal: 'invalid' });
@@ -320,6 +341,9 @@ describe('a step policy', () => {
     await atRest(id);
     await world.updated(id, own('desired_capacity: 2', policy));
     expect((await show(id)).size).toBe(3);
+    expect(await signal(id, 'slow', { value: 1 })).toMatchObject({ result: 'applied', before: 3, after: 4 });
+    await atRest(id);
+    expect(await signal(id, 'slow', { value: 1 })).toMatchObject({ refusal: 'cooldown' });
   });
 
   it('is refused when its steps leave a gap', async () => {
@@ -640,6 +664,8 @@ describe('a refresh', () => {
     const before = await names(id);
     events.length = 0;
     await act(id, { kind: 'refresh', batch: 1, checkpoints: [50] });
+    const [started] = await seen('group.refresh.started');
+    expect(started?.data).toMatchObject({ group: 'g', total: 3, done: 0, batch: 1 });
     await seen('group.refresh.waiting');
     const middle = await show(id);
     expect(middle.refresh).toMatchObject({ state: 'waiting', total: 3, done: 2 });
@@ -673,6 +699,31 @@ describe('a refresh', () => {
     await act(id, { kind: 'decide', token: second?.data['token'] as string, result: 'continue' });
     await seen('group.refresh.completed');
     expect((await names(id)).filter((name) => before.includes(name))).toEqual([]);
+  });
+
+  it('stops when a batch fails, and when an operator cancels it', async () => {
+    const hooks = {
+      g: { '*': { lifecycle_hooks: [{ transition: 'launching', heartbeat_timeout: 600, default_result: 'abandon' }] } },
+    };
+    const answers: string[] = ['continue', 'abandon'];
+    await world.context.bus.subscribe([lifecycleEvent.waiting.type], async ({ message }) => {
+      const { stack_id: stack = '', resource_name: name = '', token = '' } = message.data as Record<string, string>;
+      const result = answers.shift() as 'continue' | 'abandon' | undefined;
+      if (result) await world.actOn(stack, name, { kind: 'complete hook', hook: 'launching', token, result });
+    });
+    const environment = { resource_registry: { resources: hooks } };
+    const { id } = await world.createAndWait('s', { ...own('desired_capacity: 1'), environment });
+    await act(id, { kind: 'refresh', batch: 1, checkpoints: [] });
+    const [failed] = await seen('group.refresh.failed');
+    expect(failed?.data).toMatchObject({ group: 'g', total: 1, reason: 'The refresh stopped, because a batch failed' });
+    expect((await show(id)).refresh).toMatchObject({ state: 'failed' });
+
+    const other = await world.createAndWait('t', own('desired_capacity: 3'));
+    await act(other.id, { kind: 'refresh', batch: 1, checkpoints: [30] });
+    await seen('group.refresh.waiting');
+    await act(other.id, { kind: 'cancel refresh' });
+    await seen('group.refresh.cancelled');
+    expect((await show(other.id)).refresh).toMatchObject({ state: 'cancelled', done: 1 });
   });
 });
 

@@ -131,6 +131,27 @@ describe('provisioning with faulty management controllers', () => {
     expect(await w.answered(id, 3)).toMatchObject({ status: 'complete' });
   });
 
+  it('records nothing when the right machine is back before the operator accepts, or when none answers', async () => {
+    const w = await open({ machines: 1, settings: { ANNEAL_PROVISIONING_POWER_POLL_SECONDS: '3600' } });
+    await w.enrolAll();
+    const { system_uuid: own } = (await w.node('machine-1')).properties;
+    await w.fault('machine-1', { uuid: otherUuid });
+    await w.ask(nodeProvision, { node: 'machine-1', target: 'manage' });
+    await w.ask(nodeProvision, { node: 'machine-1', target: 'manage' });
+    await faultIs(w, 'machine-1', 'identity mismatch');
+    await w.fault('machine-1', { dark: true });
+    await expect(w.ask(nodeProvision, { node: 'machine-1', target: 'manage' })).rejects.toThrow(
+      /BMC of node machine-1/,
+    );
+    await w.fault('machine-1', { dark: false, uuid: null });
+    await w.ask(nodeProvision, { node: 'machine-1', target: 'manage' });
+    expect(await w.nodeIs('machine-1', 'manageable')).toMatchObject({
+      fault: null,
+      last_error: null,
+      properties: { system_uuid: own },
+    });
+  });
+
   it('detects an exchanged machine while it works, without a poll, and clears the fault when the right one is back', async () => {
     const w = await open({ machines: 1 });
     await w.enrolAll();

@@ -107,6 +107,10 @@ describe('a node without a machine', () => {
     await send(w, 'fake-1', 'deleted');
     expect((await reach(w, 'fake-1', 'available')).instance_info).toEqual({});
     await w.ask(nodeRemove, { node: 'fake-1' });
+    const types = () => w.events.map(({ type }) => type);
+    await eventually(() => types().includes('node.removed') || undefined, { what: 'the events', last: types });
+    expect([types()[0], types().at(-1)]).toEqual(['node.enrolled', 'node.removed']);
+    expect(types()).toEqual(expect.arrayContaining(['node.provision.changed', 'node.power.changed']));
   });
 
   it('gets no server of a stack', async () => {
@@ -242,6 +246,9 @@ describe('allocations', () => {
     const free = await w.node('fake-2');
     expect(free).toMatchObject({ allocation_id: null, instance_id: null });
     expect(free.instance_info).toEqual({ kept: 1 });
+    const types = () => w.events.filter(({ data }) => data['allocation_id'] === made.id).map(({ type }) => type);
+    await eventually(() => types().includes('allocation.removed') || undefined, { what: 'the events', last: types });
+    expect(types()).toEqual(['allocation.created', 'allocation.changed', 'allocation.removed']);
   });
 
   it('never share a node, also when many ask at once', async () => {

@@ -131,6 +131,21 @@ describe('placement in the lab', () => {
     expect([first, third]).toEqual([second, undefined]);
   });
 
+  it('counts what its rules name, as many as they allow', async () => {
+    const w = await open({ machines: 4 });
+    const patch = [{ op: 'add' as const, path: '/properties/power_domain', value: 'p' }];
+    for (const { state } of w.lab.machines) await w.ask(nodeUpdate, { node: state.name, patch });
+    const rules = { domain: 'power_domain', max_server_per_host: 3 };
+    const ids = newIds(w, 4);
+    await create(w, ids, await group(w, { name: 'few', policies: ['anti-affinity'], rules }));
+    // The racks would allow two, and the power domain allows three.
+    const late = await waiting(w, ids, /anti-affinity, at most 3 .*power/);
+    await completed(
+      w,
+      ids.filter((each) => each !== late),
+    );
+  });
+
   it('spreads a soft group as far as it goes, and refuses a group that does not exist', async () => {
     const w = await open({ machines: 4 });
     const ids = newIds(w, 4);
@@ -160,7 +175,9 @@ describe('a port of a node', () => {
     const before = (await w.node('machine-1')).properties['interfaces'] as JsonObject[];
     const id = w.context.newId();
     const type = 'OS::Ironic::Port';
-    const properties = { node: 'machine-1', address: '52:54:00:AA:BB:CC', physical_network: 'storage' };
+    const shown = { local_link_connection: { port_id: 'eth1' }, is_smartnic: true, extra: { a: 'b' } };
+    const place = { node: 'machine-1', address: '52:54:00:AA:BB:CC', physical_network: 'storage' };
+    const properties = { ...place, ...shown };
     await w.request('create', { id, fence: 1, type, properties });
     expect(await w.answered(id, 1)).toMatchObject({
       status: 'failed',
@@ -173,9 +190,15 @@ describe('a port of a node', () => {
     expect(created).toMatchObject({
       status: 'complete',
       physical_id: portId(node, '52:54:00:aa:bb:cc'),
-      attributes: { address: '52:54:00:aa:bb:cc', node_uuid: node, physical_network: 'storage', pxe_enabled: true },
+      attributes: {
+        address: '52:54:00:aa:bb:cc',
+        node_uuid: node,
+        physical_network: 'storage',
+        pxe_enabled: true,
+        ...shown,
+      },
     });
-    const declared = { mac_address: '52:54:00:aa:bb:cc', network: 'storage' };
+    const declared = { mac_address: '52:54:00:aa:bb:cc', network: 'storage', port: shown };
     expect((await w.node('machine-1')).properties['interfaces']).toMatchObject([...before, declared]);
 
     // An interface that the BMC reports keeps what the BMC says of it.

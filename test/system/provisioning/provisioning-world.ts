@@ -24,6 +24,7 @@ import {
   resourceDelete,
   resourceResponse,
   resourceUpdate,
+  resourceWithdraw,
   type ResourceResponse,
 } from '@anneal/contracts/resource.ts';
 import { bmcEventsApp } from '@anneal/gateway/testing/bmc-events-app.ts';
@@ -240,7 +241,7 @@ export class ProvisioningWorld {
   }
 
   async request(
-    action: 'create' | 'update' | 'delete',
+    action: 'create' | 'update' | 'delete' | 'withdraw',
     options: {
       id: string;
       fence: number;
@@ -268,12 +269,14 @@ export class ProvisioningWorld {
       properties,
       attributes: {},
     };
-    const common = { id: `${id}:${fence}`, project, replyto: replies };
+    const suffix = action === 'withdraw' ? ':withdraw' : '';
+    const common = { id: `${id}:${fence}${suffix}`, project, replyto: replies };
     const { mint } = this.context;
+    const plain = { create: resourceCreate, delete: resourceDelete, withdraw: resourceWithdraw };
     const message =
       action === 'update'
         ? mint(resourceUpdate, { ...common, data: { ...data, old_properties: {}, changed } })
-        : mint(action === 'create' ? resourceCreate : resourceDelete, { ...common, data });
+        : mint(plain[action], { ...common, data });
     await this.bus.send({ queue: requestsQueue('provisioning'), messages: [message] });
   }
 
@@ -297,6 +300,13 @@ export class ProvisioningWorld {
       ...(fault && { body: JSON.stringify(fault) }),
     });
     if (!answered.ok) throw new Error(`the lab answered ${answered.status}: ${await answered.text()}`);
+  }
+
+  /** The host asks for work again. */
+  asksForWork(host: string): string {
+    const at = this.context.now().toISOString();
+    this.#seenHosts.set(host, at);
+    return at;
   }
 
   #hostView(id: string, given: { name: string; project: string } = { name: id, project }) {
@@ -381,7 +391,7 @@ export class ProvisioningWorld {
           request.method === 'GET'
             ? this.ask(bootDocumentShow, { secret })
             : exchange === 'exchange'
-              ? this.ask(bootExchange, { secret, ...(JSON.parse(text) as { key: string }) })
+              ? this.ask(bootExchange, { secret, ...(JSON.parse(text) as { key: string; machine?: string }) })
               : this.ask(bootReport, { token, ...(JSON.parse(text) as { status: 'cleaned'; message: string }) });
         work.then(
           (value) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value)),

@@ -122,7 +122,7 @@ describe('provisioning with the lab', () => {
       message: expect.stringMatching(/prepared|boots/),
     });
     expect(created.attributes).toMatchObject({
-      name: 'front-end',
+      name: 'Front End',
       first_address: address,
       networks: { baremetal: [address] },
       instance_name: 'machine-1',
@@ -137,9 +137,17 @@ describe('provisioning with the lab', () => {
     expect(await w.answered(id, 2)).toMatchObject({ status: 'complete', attributes: { name: 'renamed' } });
     await w.request('update', { id, fence: 3, properties: { flavor: 'm1.small', image: 'other' }, changed: ['image'] });
     expect(await w.answered(id, 3)).toMatchObject({ status: 'failed', replace: true });
+    const renewed = (user_data_update_policy: string) => ({
+      properties: { flavor: 'm1.small', user_data: 'new', user_data_update_policy },
+      changed: ['user_data', 'user_data_update_policy'],
+    });
+    await w.request('update', { id, fence: 4, ...renewed('IGNORE') });
+    expect(await w.answered(id, 4)).toMatchObject({ status: 'complete' });
+    await w.request('update', { id, fence: 5, ...renewed('REPLACE') });
+    expect(await w.answered(id, 5)).toMatchObject({ status: 'failed', replace: true });
 
-    await w.request('delete', { id, fence: 4 });
-    expect(await w.answered(id, 4)).toMatchObject({ status: 'complete', action: 'delete' });
+    await w.request('delete', { id, fence: 6 });
+    expect(await w.answered(id, 6)).toMatchObject({ status: 'complete', action: 'delete' });
     const clean = await w.nodeIs('machine-1', 'available');
     expect(clean).toMatchObject({ power_state: 'power off', instance_id: null });
     expect(w.hosts.size).toBe(0);
@@ -454,12 +462,26 @@ describe('provisioning with the lab', () => {
     expect(w.hosts.size).toBe(0);
   });
 
-  it('makes fifty machines servers at once, within a minute', async () => {
+  it('refuses a name that is no host name and makes no host, until an update gives another name', async () => {
+    const w = await open({ machines: 1 });
+    const id = w.context.newId();
+    const type = 'OS::Heat::DeployedServer';
+    await w.request('create', { id, fence: 1, type, properties: { name: 'a b' } });
+    expect(await w.answered(id, 1)).toMatchObject({
+      status: 'failed',
+      error: { code: 'InvalidRequest', message: expect.stringContaining('is "a b": a host name consists of parts') },
+    });
+    expect(w.hosts.size).toBe(0);
+    await w.request('update', { id, fence: 2, type, properties: { name: 'ab' }, changed: ['name'] });
+    expect(await w.answered(id, 2)).toMatchObject({ status: 'complete', attributes: { name: 'ab' } });
+  });
+
+  it('makes fifty machines servers at once, within two minutes', async () => {
     const w = await open({ machines: 50 });
     await Promise.all(w.lab.machines.map(({ state }) => w.enrol(state.name)));
     for (const { state } of w.lab.machines) await w.nodeIs(state.name, 'available', 60_000);
     const ids = w.lab.machines.map(() => w.context.newId());
-    await Promise.all(ids.map((id) => w.request('create', { id, fence: 1 })));
+    await Promise.all(ids.map((id) => w.request('create', { id, fence: 1, seconds: 120 })));
     const all = await Promise.all(ids.map((id) => w.answered(id, 1, 60_000)));
     expect(new Set(all.map(({ attributes }) => attributes?.['instance_name'])).size).toBe(50);
   });

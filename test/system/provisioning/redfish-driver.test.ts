@@ -3,12 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startLab, type Lab } from '@anneal/lab/lab.ts';
-import { RedfishHttp } from '@anneal/provisioning/redfish/http.ts';
+import { RedfishHttp } from '@anneal/provisioning/redfish/conversation/http.ts';
 import { RedfishMachine } from '@anneal/provisioning/redfish/machine.ts';
-import type { Access } from '@anneal/provisioning/redfish/transport.ts';
+import type { Access } from '@anneal/provisioning/redfish/conversation/transport.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { keepsTheGuarantees } from '../../machines/bmc-driver.ts';
+import { whenSettled } from './when-settled.ts';
 
 useQuickClock({ stepMs: 20 });
 
@@ -168,7 +169,7 @@ describe('the Redfish driver with the lab', () => {
         },
       },
     });
-    await expect(one.bootFromDisk()).rejects.toThrow(/the BMC accepted the boot override but reports/);
+    await expect(whenSettled(one.bootFromDisk())).rejects.toThrow(/the BMC accepted the boot override but reports/);
     expect(lab.machines[3]?.state).toMatchObject({ media: null, boot: { target: 'Hdd' } });
   });
 

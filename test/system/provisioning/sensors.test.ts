@@ -42,6 +42,11 @@ it('shows the sensors of each node that answers, and none of one that does not, 
   );
   expect(first.some((line) => line.startsWith('anneal_node_sensor_alarm'))).toBe(false);
   await shown('machine-2', (found) => found.length > 0);
+  await w.fault('machine-1', { sensors: { CPU1Temp: 95 } });
+  const alarm = await shown('machine-1', (found) => found.some((line) => line.startsWith('anneal_node_sensor_alarm')));
+  expect(alarm).toContain(
+    'anneal_node_sensor_alarm{node="machine-1",sensor="CPU 1 temperature",kind="temperature",state="critical"} 1',
+  );
   await w.fault('machine-1', { dark: true });
   await shown('machine-1', (found) => found.length === 0);
   await w.ask(nodeRemove, { node: 'machine-2' });

@@ -93,4 +93,25 @@ describe('limits of concurrent work', () => {
     }
     expect(seen.size).toBe(2);
   });
+
+  it('releases the node of a withdrawn server that waits for its turn, and goes on with the one that boots', async () => {
+    const w = await open({ machines: 2, silent: true, settings: { ANNEAL_PROVISIONING_DEPLOYS: 'total=1' } });
+    const ids = newIds(w, 2);
+    await Promise.all(ids.map((id) => w.request('create', { id, fence: 1 })));
+    const { booting, waiting } = await eventually(
+      async () => {
+        const nodes = await states(w);
+        const found = nodes.find(({ provision_state: state }) => state === 'wait call-back');
+        const other = nodes.find((node) => !hasSlot(node));
+        return found && other ? { booting: found, waiting: other } : undefined;
+      },
+      { what: 'a node that boots and one that waits', last: () => states(w) },
+    );
+    for (const id of ids) await w.request('withdraw', { id, fence: 1 });
+    const id = waiting.instance_id ?? '';
+    expect(await w.answered(id, 1)).toMatchObject({ status: 'failed', error: { code: 'Cancelled' } });
+    await w.nodeIs(waiting.name, 'available');
+    expect(await w.node(booting.name)).toMatchObject({ provision_state: 'wait call-back' });
+    expect(w.responses.filter(({ status }) => status !== 'in progress').map((each) => each.resource_id)).toEqual([id]);
+  });
 });

@@ -1,11 +1,9 @@
-import { bootReport, type BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { imageAdd } from '@anneal/contracts/calls/images.ts';
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ProvisioningWorld, type WorldOptions } from './provisioning-world.ts';
 
-/** The machines boot, and this test reports in their place: agents of simulated machines write no image. */
 describe('a machine that cannot write its image, although it is not at fault,', () => {
   let world: ProvisioningWorld | undefined;
   const open = async (machines: number, settings: WorldOptions['settings'] = {}): Promise<ProvisioningWorld> => {
@@ -23,19 +21,17 @@ describe('a machine that cannot write its image, although it is not at fault,', 
     await w.request('create', { id, fence: 1, properties: { flavor: 'baremetal', name: 'srv', image } });
     return id;
   };
-  const seedOf = (w: ProvisioningWorld, at: number): Promise<BootSeed> =>
-    eventually(() => w.seeds[at], { what: `seed ${at + 1}`, last: () => w.seeds.length });
-  const fails = async (w: ProvisioningWorld, at: number, code?: 'ImageUnusable' | 'DiskTooSmall'): Promise<void> => {
-    const { report_token: token = '' } = await seedOf(w, at);
-    await w.ask(bootReport, { token, status: 'failed', message: 'the image is bad', ...(code && { code }) });
+  const fails = async (w: ProvisioningWorld, code?: 'ImageUnusable' | 'DiskTooSmall'): Promise<void> => {
+    const write_fails = { message: 'the image is bad', ...(code && { code }) };
+    for (const { state } of w.lab.machines) await w.fault(state.name, { write_fails });
   };
   const nodesOfEvents = (w: ProvisioningWorld): Set<unknown> =>
     new Set(w.events.filter(({ data }) => data['provision_state'] === 'deploying').map(({ data }) => data['name']));
 
   it('T4: fails its server at once, takes no other node, and becomes available', async () => {
     const w = await open(3);
+    await fails(w, 'ImageUnusable');
     const id = await create(w);
-    await fails(w, 0, 'ImageUnusable');
     const { status, error } = await w.answered(id, 1);
     expect(status).toBe('failed');
     expect(error).toMatchObject({ code: 'ImageUnusable', details: { node: 'machine-1' } });
@@ -46,8 +42,9 @@ describe('a machine that cannot write its image, although it is not at fault,', 
     for (const name of ['machine-2', 'machine-3'])
       expect(await w.node(name)).toMatchObject({ provision_state: 'available', power_state: 'power off' });
     // The next request may have the same node.
+    await w.fault('machine-1', { write_fails: null });
     await w.request('create', { id, fence: 2, properties: { flavor: 'baremetal', name: 'srv' } });
-    await seedOf(w, 1);
+    await eventually(() => w.seeds[0], { what: 'a seed' });
     expect(await w.node('machine-1')).toMatchObject({ instance_id: id });
     await w.request('delete', { id, fence: 3 });
     expect(await w.answered(id, 3)).toMatchObject({ status: 'complete' });
@@ -62,8 +59,8 @@ describe('a machine that cannot write its image, although it is not at fault,', 
       reached = true;
       throw new Error('stopped after the release');
     });
+    await fails(w, 'ImageUnusable');
     const id = await create(w);
-    await fails(w, 0, 'ImageUnusable');
     await eventually(() => reached || undefined, { what: 'the release of the node' });
     await w.stop();
     disarm();
@@ -75,12 +72,9 @@ describe('a machine that cannot write its image, although it is not at fault,', 
 
   it('T4: becomes available when its disk is too small, and its server gets another node', async () => {
     const w = await open(2);
+    await fails(w, 'DiskTooSmall');
     const id = await create(w);
-    await fails(w, 0, 'DiskTooSmall');
-    await seedOf(w, 1);
-    expect(await w.node('machine-2')).toMatchObject({ instance_id: id });
     await w.nodeIs('machine-1', 'available');
-    await fails(w, 1, 'DiskTooSmall');
     const { error } = await w.answered(id, 1);
     expect(error).toMatchObject({ code: 'DiskTooSmall' });
     const both = ['machine-1', 'machine-2'].map((name) => `Node ${name} could not be deployed: the image is bad.`);
@@ -110,8 +104,8 @@ describe('a machine that cannot write its image, although it is not at fault,', 
 
   it('stays deploy failed when it may be at fault', async () => {
     const w = await open(1);
+    await fails(w);
     const id = await create(w);
-    await fails(w, 0);
     expect(await w.answered(id, 1)).toMatchObject({ error: { code: 'ResourceFailed' } });
     expect(await w.node('machine-1')).toMatchObject({ provision_state: 'deploy failed', instance_id: id });
   });

@@ -1,20 +1,42 @@
 /** Values, waits, groups, stacks, policies and workflows. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { TypeEntry } from './twins.ts';
+import { seenIn, type TypeEntry } from './entry.ts';
+
+const groups = 'test/system/nested/groups.test.ts';
+const scaling = 'test/system/nested/scaling.test.ts';
+const instances = 'test/system/nested/instance-group.test.ts';
+const workflows = 'test/system/workflows.test.ts';
+const triggers = 'test/system/workflow-triggers.test.ts';
+const waits = 'test/system/wait-condition.test.ts';
+const numbers = 'libs/hot/groups/groups.test.ts';
 
 const ref = (name: string): JsonObject => ({ get_resource: name });
 const none = (properties: JsonObject = {}): JsonObject => ({ type: 'OS::Heat::None', properties });
 const member = { type: 'OS::Heat::TestResource', properties: { value: '@' }, metadata: { a: '@' } };
-const rolling = { min_in_service: 1, max_batch_size: 2, pause_time: 0 };
-const tags = [{ Key: 'k', Value: '@' }];
+const rolling = { min_in_service: 1, max_batch_size: 2, pause_time: 1 };
+const tags = [{ Key: '@', Value: '@' }];
 const task: JsonObject = {
   name: 'one',
   action: 'std.http',
+  description: '@',
   input: { url: 'http://example.org/@', body: '<% $.a %>' },
+  publish: { p: '@' },
   on_success: ['two'],
+  on_error: ['two'],
+  on_complete: ['three'],
+  retry: { count: 2, delay: 1 },
+  wait_before: 1,
+  wait_after: 1,
+  pause_before: true,
   timeout: 30,
+  keep_result: false,
 };
-const tasks: Json = [task, { name: 'two', action: 'std.noop' }];
+const tasks: Json = [
+  task,
+  { name: 'two', action: 'std.noop', join: 'one', policies: { timeout: 9 } },
+  { name: 'three', action: 'std.noop', with_items: 'x in <% [1, 2] %>' },
+  { name: 'four', action: 'std.noop', with_items: 'x in <% [1, 2] %>', concurrency: 1 },
+];
 
 /** A template with one parameter, as a text. */
 const template = `heat_template_version: 2021-04-16
@@ -33,6 +55,13 @@ const scaled: TypeEntry = {
     rolling_updates: rolling,
   },
   with: { max_size: { min_size: 0, desired_capacity: 0 } },
+  seen: {
+    ...seenIn(
+      groups,
+      'max_size rolling_updates rolling_updates.min_in_service rolling_updates.max_batch_size rolling_updates.pause_time',
+    ),
+    ...seenIn(scaling, 'cooldown'),
+  },
 };
 
 const steps: Json = [{ lower: 0, adjustment: 1 }];
@@ -41,6 +70,7 @@ const policyOf = (group: string, values: JsonObject): TypeEntry => ({
   values: { [group]: ref('group'), ...values },
   with: { min_adjustment_step: { adjustment_type: 'percent_change_in_capacity' } },
   signal: {},
+  seen: { ...seenIn(groups, `${group} scaling_adjustment adjustment_type`), ...seenIn(scaling, 'cooldown') },
 });
 
 export const innerTemplate = template;
@@ -65,9 +95,15 @@ export const engineEntries: Readonly<Record<string, TypeEntry>> = {
       character_classes: [{ class: 'uppercase', min: 2 }],
       character_sequences: [{ sequence: '#', min: 3 }],
       salt: '@',
-      sequence: 'digits',
+      sequence: 'uppercase',
     },
-    with: {},
+    seen: {
+      ...seenIn('services/scheduling/behaviour.service.test.ts', 'salt'),
+      ...seenIn(
+        'services/scheduling/provider/provider.service.test.ts',
+        'character_classes[].min character_sequences[].min character_sequences[].sequence',
+      ),
+    },
   },
   'OS::Heat::None': { values: {} },
   'OS::Heat::TestResource': {
@@ -83,14 +119,22 @@ export const engineEntries: Readonly<Record<string, TypeEntry>> = {
       client_name: '@',
       entity_name: '@',
     },
+    seen: {
+      ...seenIn('services/scheduling/provider/provider.service.test.ts', 'update_replace'),
+      ...seenIn('test/system/actions.test.ts', 'update_replace_value fail'),
+      ...seenIn(
+        'services/scheduling/provider/provider.service.test.ts',
+        'action_wait_secs.update action_wait_secs.delete',
+      ),
+    },
   },
   'OS::Heat::Delay': {
     base: {},
-    values: { min_wait: 0.1, max_jitter: 0.1, jitter_multiplier: 0.1, actions: ['DELETE'] },
+    values: { min_wait: 0.1, max_jitter: 0.1, jitter_multiplier: 0, actions: ['DELETE'] },
     with: { jitter_multiplier: { max_jitter: 0.1 }, actions: { min_wait: 0.1 } },
   },
   'OS::Heat::ResourceGroup': {
-    base: { resource_def: member },
+    base: { resource_def: none() },
     values: {
       count: 3,
       index_var: '%i%',
@@ -99,10 +143,12 @@ export const engineEntries: Readonly<Record<string, TypeEntry>> = {
       removal_policies_mode: 'update',
     },
     with: { index_var: { resource_def: { ...member, properties: { value: 'n-%i%' } } } },
+    seen: { ...seenIn(numbers, 'removal_policies_mode'), ...seenIn(groups, 'resource_def.type') },
   },
   'OS::Heat::ResourceChain': {
     base: { resources: ['OS::Heat::TestResource', 'OS::Heat::TestResource'] },
     values: { resources: ['OS::Heat::None'], concurrent: true, resource_properties: { value: '@' } },
+    seen: seenIn(groups, 'concurrent'),
   },
   'OS::Heat::AutoScalingGroup': scaled,
   'Anneal::Scaling::Group': {
@@ -114,20 +160,37 @@ export const engineEntries: Readonly<Record<string, TypeEntry>> = {
       replace_lost: { after: 30 },
       warm_pool: { size: 1 },
     },
+    seen: {
+      ...scaled.seen,
+      ...seenIn(
+        scaling,
+        'victims deciding deciding.heartbeat_timeout deciding.default_result deciding.metadata replace_lost replace_lost.after replace_lost.min_in_service replace_lost.node_faults',
+      ),
+      ...seenIn('libs/convergence/resources/hook.test.ts', 'deciding.global_timeout'),
+    },
   },
   'OS::Heat::Stack': {
     base: { template },
-    values: { context: { region_name: 'RegionOne' }, template, timeout: 7, parameters: { a: '@' } },
+    values: {
+      context: { region_name: 'RegionOne', ca_cert: '@', insecure: true },
+      template,
+      timeout: 7,
+      parameters: { a: '@' },
+    },
+    with: { template: { template: 'heat_template_version: 2021-04-16' } },
+    seen: seenIn(groups, 'context context.region_name context.credential_secret_id'),
   },
   'OS::Heat::WaitCondition': {
     base: { handle: ref('handle'), timeout: 1 },
     values: { handle: ref('handle'), timeout: 2, count: 2 },
     fails: true,
+    seen: seenIn('services/scheduling/provider/wait-condition.service.test.ts', 'handle timeout'),
   },
   'AWS::CloudFormation::WaitCondition': {
     base: { Handle: ref('awshandle'), Timeout: 1 },
     values: { Handle: ref('awshandle'), Timeout: 2, Count: 2 },
     fails: true,
+    seen: seenIn(waits, 'Handle Timeout'),
   },
   'OS::Heat::WaitConditionHandle': { values: { signal_transport: 'NO_SIGNAL' } },
   'OS::Heat::UpdateWaitConditionHandle': { values: {} },
@@ -149,6 +212,7 @@ export const engineEntries: Readonly<Record<string, TypeEntry>> = {
     },
     with: { MinAdjustmentStep: { AdjustmentType: 'PercentChangeInCapacity' } },
     signal: {},
+    seen: seenIn(groups, 'AutoScalingGroupName ScalingAdjustment AdjustmentType'),
   },
   'Anneal::Scaling::StepPolicy': {
     base: { group: ref('group'), steps },
@@ -161,10 +225,17 @@ export const engineEntries: Readonly<Record<string, TypeEntry>> = {
       threshold: 7,
       adjustment_type: 'exact_capacity',
       min_adjustment_step: 2,
-      steps: [{ lower: 0, adjustment: 2 }],
+      steps: [
+        { lower: 0, upper: 9, adjustment: 2 },
+        { lower: 9, adjustment: 3 },
+      ],
     },
     with: { min_adjustment_step: { adjustment_type: 'percent_change_in_capacity' } },
     signal: {},
+    seen: seenIn(
+      scaling,
+      'group warm_up cooldown_out cooldown_in victims threshold adjustment_type steps steps[].lower steps[].upper steps[].adjustment',
+    ),
   },
   'Anneal::Scaling::TargetPolicy': {
     base: { group: ref('group'), target: 5 },
@@ -179,10 +250,15 @@ export const engineEntries: Readonly<Record<string, TypeEntry>> = {
       scale_in: false,
     },
     signal: {},
+    seen: {
+      ...seenIn(scaling, 'group warm_up cooldown_out cooldown_in victims target tolerance'),
+      ...seenIn('services/scheduling/groups/size.test.ts', 'scale_in'),
+    },
   },
   'Anneal::Scaling::Schedule': {
     base: { group: ref('group'), cron: '0 8 * * *', size: 1 },
     values: { group: ref('group'), cron: '0 9 * * *', time_zone: 'Europe/Berlin', size: 2 },
+    seen: seenIn('services/scheduling/provider/scaling/schedule.service.test.ts', 'group cron time_zone size'),
   },
   'AWS::AutoScaling::LaunchConfiguration': {
     values: {
@@ -194,6 +270,13 @@ export const engineEntries: Readonly<Record<string, TypeEntry>> = {
       SecurityGroups: ['@'],
       BlockDeviceMappings: [{ DeviceName: '@' }],
       NovaSchedulerHints: [{ Key: 'k', Value: '@' }],
+    },
+    seen: {
+      ...seenIn(groups, 'InstanceId'),
+      ...seenIn(
+        instances,
+        'ImageId InstanceType KeyName UserData SecurityGroups BlockDeviceMappings BlockDeviceMappings[].DeviceName BlockDeviceMappings[].Ebs BlockDeviceMappings[].Ebs.DeleteOnTermination BlockDeviceMappings[].Ebs.SnapshotId BlockDeviceMappings[].Ebs.VolumeSize NovaSchedulerHints NovaSchedulerHints[].Key NovaSchedulerHints[].Value',
+      ),
     },
   },
   'OS::Mistral::Workflow': {
@@ -207,12 +290,26 @@ export const engineEntries: Readonly<Record<string, TypeEntry>> = {
       input: { a: '@' },
       output: { o: '<% $.a %>', plain: '@' },
       params: { env: { e: '@' } },
-      task_defaults: { on_error: ['fail'] },
+      task_defaults: {
+        on_success: ['succeed'],
+        on_error: ['fail'],
+        on_complete: ['noop'],
+        retry: { count: 2, delay: 1 },
+        wait_before: 1,
+        wait_after: 1,
+        pause_before: true,
+        timeout: 30,
+        concurrency: 1,
+      },
       tasks,
     },
     names: ['name', 'tags', 'description'],
     signal: { a: 'v', input: { b: 'w' } },
     with: { type: { params: { task_name: 'one' } } },
+    seen: {
+      ...seenIn(workflows, 'tasks[].name tasks[].action tasks[].workflow tasks[].input'),
+      ...seenIn('libs/hot/workflow/parse.test.ts', 'task_defaults.requires tasks[].requires tasks[].target'),
+    },
   },
   'OS::Mistral::ExternalResource': {
     base: { actions: { CREATE: { workflow: ref('flow') } }, input: { a: 'v' } },
@@ -223,6 +320,11 @@ export const engineEntries: Readonly<Record<string, TypeEntry>> = {
       replace_on_change_inputs: ['a'],
       always_update: false,
     },
+    names: ['description'],
+    seen: seenIn(
+      workflows,
+      `${['CREATE', 'UPDATE', 'SUSPEND', 'RESUME', 'DELETE'].map((action) => `actions.${action} actions.${action}.workflow actions.${action}.params`).join(' ')} replace_on_change_inputs always_update`,
+    ),
   },
   'OS::Mistral::CronTrigger': {
     base: { pattern: '0 8 * * *', workflow: { name: ref('flow'), input: { a: 'v' } } },
@@ -234,6 +336,8 @@ export const engineEntries: Readonly<Record<string, TypeEntry>> = {
       count: 3,
     },
     names: ['name'],
+    seen: seenIn(triggers, 'workflow.name workflow.input'),
+    keeps: seenIn(triggers, 'name pattern workflow first_time count'),
   },
   'Anneal::Workflow::EventTrigger': {
     base: { types: ['node.failed'], workflow: ref('flow') },
@@ -244,11 +348,15 @@ export const engineEntries: Readonly<Record<string, TypeEntry>> = {
       input: { a: '@' },
       params: { env: { e: '@' } },
     },
+    seen: seenIn(workflows, 'workflow'),
+    keeps: seenIn(workflows, 'types match input params'),
   },
   'OS::Zaqar::MistralTrigger': {
     base: { queue_name: 'q', workflow_id: ref('flow') },
     values: { queue_name: '@', ttl: 60, workflow_id: ref('flow'), params: { env: { e: '@' } }, input: { a: '@' } },
     names: ['queue_name'],
+    seen: seenIn(triggers, 'ttl workflow_id'),
+    keeps: seenIn(triggers, 'queue_name params input'),
   },
   'OS::Heat::InstanceGroup': {
     base: { AvailabilityZones: ['a'], LaunchConfigurationName: ref('launch'), Size: 0 },
@@ -260,6 +368,7 @@ export const engineEntries: Readonly<Record<string, TypeEntry>> = {
       Tags: tags,
     },
     with: { Tags: { Size: 1 } },
+    seen: seenIn(instances, 'LaunchConfigurationName'),
   },
   'AWS::AutoScaling::AutoScalingGroup': {
     base: { AvailabilityZones: ['a'], LaunchConfigurationName: ref('launch'), MinSize: 1, MaxSize: 2 },
@@ -275,10 +384,12 @@ export const engineEntries: Readonly<Record<string, TypeEntry>> = {
       Tags: tags,
     },
     fixed: { InstanceId: 'it names a server that exists, which needs a machine' },
+    seen: seenIn(groups, 'InstanceId LaunchConfigurationName MaxSize'),
   },
   'AWS::CloudFormation::Stack': {
     base: { TemplateURL: 'inner.yaml' },
     values: { TimeoutInMinutes: 7, Parameters: { a: '@' } },
     fixed: { TemplateURL: 'the compiler reads the file before any resource exists' },
+    seen: seenIn('test/system/nested/nested.test.ts', 'TemplateURL'),
   },
 };

@@ -1,13 +1,24 @@
 /** Servers, configs and deployments. */
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
-import type { TypeEntry } from './twins.ts';
+import { seenIn, type TypeEntry } from './entry.ts';
+
+const runs = 'services/configuration/deployments/deployment.service.test.ts';
+const groupsOfHosts = 'test/e2e/deployment-groups.test.ts';
+const provisioning = 'test/system/provisioning/provisioning.test.ts';
+const placement = 'test/system/provisioning/placement.test.ts';
+const addresses = 'services/provisioning/servers/addresses.test.ts';
+const contexts = 'services/configuration/contexts/contexts.service.test.ts';
 
 const host: JsonObject = { get_param: 'host' };
 const ref = (name: string): JsonObject => ({ get_resource: name });
-const inputs: Json = [{ name: 'a', type: 'String', default: '@', replace_on_change: true }];
-const outputs: Json = [{ name: 'b', type: 'String', error_output: true }];
+const inputs: Json = [{ name: 'a', description: '@', type: 'Json', default: '@', replace_on_change: true }];
+const outputs: Json = [{ name: 'b', description: '@', type: 'Json', error_output: true }];
 const options: Json = { timeout: 30, 'tool-option': '@' };
-const config = { group: 'script', inputs, outputs, options };
+const config = { group: 'ansible', inputs, outputs, options };
+const ofConfig = {
+  ...seenIn('test/e2e/blue-green.test.ts', 'inputs[].name inputs[].replace_on_change'),
+  ...seenIn('services/agent/batch.service.test.ts', 'outputs[].name outputs[].error_output'),
+};
 /** The texts of the names of inputs, outputs and options are read by everybody who sees the config. */
 const deployed = { config: ref('config'), server: host };
 const deployment = {
@@ -19,6 +30,7 @@ const deployment = {
   signal_transport: 'NO_SIGNAL',
 };
 const strict = { input_key: 'get_value', input_values_validate: 'STRICT' };
+const seenOfStructured = seenIn(runs, 'input_values_validate');
 const structured = {
   base: { config: ref('structure'), input_values: { a: 'v' } },
   values: { ...strict, config: ref('structure') },
@@ -26,12 +38,13 @@ const structured = {
 const { server: _server, ...ofGroup } = deployment;
 const servers = {
   base: { config: ref('config'), servers: { one: host } },
-  values: { ...ofGroup, servers: { one: host } },
+  values: { ...ofGroup, servers: { two: host } },
 };
 const groupOfStructured = {
   base: { ...servers.base, ...structured.base },
   values: { ...servers.values, ...structured.values },
   names: ['name'],
+  seen: seenIn(groupsOfHosts, 'config'),
 };
 
 /** The configs that the deployments refer to. */
@@ -51,9 +64,9 @@ const boot = {
   flavor: 'm1.large',
   flavor_update_policy: 'REPLACE',
   key_name: '@',
-  networks: [{ network: '@' }],
+  networks: [{ network: '@', tag: '@', floating_ip: '@', port_extra_properties: { value_specs: { a: '@' } } }],
   availability_zone: '@',
-  scheduler_hints: { traits: 'CUSTOM_ABSENT' },
+  scheduler_hints: { traits: '@' },
   metadata: { a: '@' },
   user_data: '@',
   user_data_format: 'RAW',
@@ -72,26 +85,55 @@ const boot = {
   personality: { '/a': '@' },
 };
 
+/** The records of a server that waits for a node show its name alone. */
+const ofServer = {
+  ...seenIn(provisioning, 'image flavor metadata user_data user_data_update_policy'),
+  ...seenIn(
+    addresses,
+    'networks networks[].network networks[].uuid networks[].port networks[].subnet networks[].fixed_ip networks[].allocate_network',
+  ),
+  ...seenIn('services/provisioning/servers/placement.test.ts', 'availability_zone'),
+  ...seenIn(placement, 'scheduler_hints'),
+  ...seenIn('test/programs/collectors/collect.test.ts', 'software_config_transport'),
+  ...seenIn('test/e2e/imports/import.test.ts', 'tags'),
+};
+
 export const hostEntries: Readonly<Record<string, TypeEntry>> = {
-  'OS::Heat::SoftwareConfig': { values: { ...config, config: '@' } },
-  'OS::Heat::StructuredConfig': { values: { ...config, config: { k: '@', i: { get_input: 'a' } } } },
+  'OS::Heat::SoftwareConfig': { values: { ...config, config: '@' }, seen: ofConfig },
+  'OS::Heat::StructuredConfig': {
+    values: { ...config, config: { k: '@', i: { get_input: 'a' } } },
+    seen: ofConfig,
+  },
   'OS::Heat::SoftwareComponent': {
     base: { configs: [{ actions: ['CREATE'], config: 'x', tool: 'script' }] },
     values: { inputs, outputs, options, configs: [{ actions: ['CREATE', 'DELETE'], config: '@', tool: 'script' }] },
+    seen: { ...ofConfig, ...seenIn('test/e2e/blue-green.test.ts', 'configs[].tool') },
   },
   'OS::Heat::CloudConfig': { values: { cloud_config: { runcmd: ['@'] } } },
   'OS::Heat::MultipartMime': {
-    values: { group: 'script', parts: [{ config: ref('config') }, { config: '@', filename: '@', subtype: 'x' }] },
+    values: {
+      group: 'script',
+      parts: [
+        { config: '@', filename: '@', subtype: 'x' },
+        { config: '@', type: 'multipart' },
+      ],
+    },
   },
-  'OS::Heat::SoftwareDeployment': { base: deployed, values: deployment, names: ['name'] },
+  'OS::Heat::SoftwareDeployment': {
+    base: deployed,
+    values: deployment,
+    names: ['name'],
+    seen: seenIn(groupsOfHosts, 'server'),
+  },
   'OS::Heat::StructuredDeployment': {
     base: { ...deployed, ...structured.base },
     values: { ...deployment, ...structured.values },
     with: { input_key: { config: ref('structure') } },
     names: ['name'],
+    seen: { ...seenOfStructured, ...seenIn(groupsOfHosts, 'server config') },
   },
   'OS::Heat::OrderedConfig': {
-    base: { hosted_on: host, script: 'x' },
+    base: { hosted_on: host },
     values: {
       ...config,
       hosted_on: host,
@@ -103,7 +145,9 @@ export const hostEntries: Readonly<Record<string, TypeEntry>> = {
       actions: ['CREATE', 'DELETE'],
       name: '@',
     },
+    with: { group: { config: 'x' } },
     names: ['name'],
+    seen: { ...ofConfig, ...seenIn('test/agents/overtaken.test.ts', 'hosted_on') },
   },
   'OS::Heat::SoftwareDeploymentGroup': { ...servers, names: ['name'] },
   'OS::Heat::SoftwareDeployments': { ...servers, names: ['name'] },
@@ -118,8 +162,17 @@ export const hostEntries: Readonly<Record<string, TypeEntry>> = {
       configs: [{ config: ref('config'), name: 'n', input_values: { a: '@' }, roles: ['role'] }],
     },
     with: { configs: { members: { role: host } } },
+    seen: seenIn(contexts, 'configs[].config'),
+    keeps: seenIn(contexts, 'members facts configs configs[].name configs[].roles configs[].input_values'),
   },
-  'OS::Nova::Server': { base: { flavor: 'm1.small' }, values: boot, names: ['name'], waits: true },
+  'OS::Nova::Server': {
+    base: { flavor: 'm1.small' },
+    values: boot,
+    names: ['name'],
+    waits: true,
+    seen: ofServer,
+    keeps: seenIn(provisioning, 'name'),
+  },
   'OS::Heat::DeployedServer': {
     values: {
       name: '@',
@@ -130,8 +183,9 @@ export const hostEntries: Readonly<Record<string, TypeEntry>> = {
     names: ['name'],
   },
   'OS::Nova::ServerGroup': {
-    values: { name: '@', policies: ['affinity'], rules: { max_server_per_host: 2, domain: 'rack' } },
+    values: { name: '@', policies: ['affinity'], rules: { max_server_per_host: 2, domain: 'power_domain' } },
     names: ['name'],
+    keeps: seenIn(placement, 'name policies rules rules.max_server_per_host rules.domain'),
   },
   'OS::Ironic::Port': {
     base: { node: 'rack-one', address: '52:54:00:00:00:##' },
@@ -146,5 +200,7 @@ export const hostEntries: Readonly<Record<string, TypeEntry>> = {
       portgroup: '',
     },
     names: ['physical_network', 'local_link_connection', 'extra'],
+    seen: seenIn(placement, 'node address'),
+    keeps: seenIn(placement, 'physical_network local_link_connection pxe_enabled is_smartnic extra'),
   },
 };

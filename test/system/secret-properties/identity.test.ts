@@ -1,10 +1,12 @@
-/** Every property of every type of an identity acts the same when its value is secret. */
+/** Every property of every type of an identity acts, the same when its value is secret. */
 import { adminUser } from '@anneal/directory/principals.ts';
 import { project, startTestGateway, type TestGateway } from '@anneal/gateway/testing/test-gateway.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { Probe } from '@anneal/provider/conformance/probe.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { builtInTypes } from '@anneal/hot/served.ts';
+import { lacksOf } from './effects.ts';
 import { identityEntries } from './identity.ts';
 import { recordOfTwin, storedRows, twinName, twins, valueIn, type Twin } from './twins.ts';
 
@@ -15,8 +17,10 @@ beforeAll(async () => {
   const { bus, mint, newId, now } = gateway.context;
   const queue = requestsQueue('identity');
   probe = await Probe.open({ bus, mint, newId, now: () => now().getTime(), queue, project, withinMs: 20_000 });
-  await create('OS::Keystone::Service', { name: 'store', type: 'store' });
-  await create('OS::Keystone::Group', { name: 'staff' });
+  for (const name of ['store', 'shop']) await create('OS::Keystone::Service', { name, type: name });
+  for (const name of ['staff', 'people']) await create('OS::Keystone::Group', { name });
+  await create('OS::Keystone::User', { name: 'ann' });
+  await create('OS::Keystone::Domain', { name: 'firm' });
 });
 afterAll(async () => {
   await probe.close();
@@ -56,9 +60,14 @@ const itemsOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? val
 const given = (twin: Twin, value: Json): Json =>
   twin === 'plain' ? valueIn(value, twin) : gateway.context.secrets.seal(valueIn(value, twin));
 
-describe('a secret value of a property', () => {
-  it.each(Object.keys(identityEntries))('of %s acts as a plain one', async (type) => {
-    const { base = {}, values } = identityEntries[type] ?? { values: {} };
+describe('each property', () => {
+  const tried = builtInTypes.flatMap((type) => {
+    const entry = identityEntries[type.type];
+    return entry ? [{ name: type.type, properties: type.properties, entry }] : [];
+  });
+  it.each(tried)('of $name acts, a secret value as a plain one', async ({ name: type, properties, entry }) => {
+    const { base = {}, values } = entry;
+    const plain = new Map<string, Json | undefined>();
     for (const [property, value] of Object.entries(values)) {
       const records: Json[] = [];
       for (const twin of twins) {
@@ -66,6 +75,12 @@ describe('a secret value of a property', () => {
         records.push(await create(type, { ...base, [property]: given(twin, value) }, name));
       }
       expect([property, records[1]]).toEqual([property, records[0]]);
+      plain.set(property, records[0]);
+    }
+    for (const { path, property, value } of lacksOf({ properties }, entry)) {
+      const others = { ...base, ...(value !== undefined && { [property]: valueIn(value, 'plain') }) };
+      const without = await create(type, others, `without-${path.replaceAll(/\W+/g, '-')}`);
+      expect([path, without]).not.toEqual([path, plain.get(property)]);
     }
   });
 });

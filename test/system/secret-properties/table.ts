@@ -4,7 +4,7 @@ import { engineEntries, others } from './engine.ts';
 import { configs, hostEntries } from './hosts.ts';
 import { identityEntries } from './identity.ts';
 import { measuringEntries } from './measuring.ts';
-import type { TypeEntry } from './twins.ts';
+import type { TypeEntry } from './entry.ts';
 
 export const entries: Readonly<Record<string, TypeEntry>> = {
   ...engineEntries,

@@ -1,34 +1,16 @@
 /**
  * Twins: two resources with the same property, plain in one and secret in the other. Everything that the services record
- * about them must be the same: state, attributes, the request to the host, the members of a group.
+ * about them must be the same: state, attributes, the request to the host, the members of a group. Beside them are
+ * resources that lack the property, or a key of it: their records must differ, or the property does nothing.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
+import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { TestContext } from '@anneal/runtime/testing.ts';
-
-/** The properties to try of a type. */
-export interface TypeEntry {
-  /** The properties of every resource of the type, so that it is valid. */
-  readonly base?: JsonObject;
-  /** A value for each property. In texts, `@` becomes another word in each twin, and `##` another number. */
-  readonly values: Readonly<Record<string, Json>>;
-  /** Properties of all resources for one property, where its effect needs them. */
-  readonly with?: Readonly<Record<string, JsonObject>>;
-  /** Properties that must be known before the stack exists, with the reason. They are not tried. */
-  readonly fixed?: Readonly<Record<string, string>>;
-  /** Properties whose texts name an object, so they are shown. The text of every other property stays sealed. */
-  readonly names?: readonly string[];
-  /** Its provider acts on the values itself, and keeps them open: only what the engine keeps and shows is sealed. */
-  readonly opens?: true;
-  /** Its properties have their effect on this signal: the messages that follow are compared. */
-  readonly signal?: JsonObject;
-  /** The creation fails, because nothing comes that the resources wait for: the reasons are compared. */
-  readonly fails?: true;
-  /** The resources only begin, because their end needs a machine: compare what is recorded until then. */
-  readonly waits?: true;
-}
+import { lacksOf } from './effects.ts';
+import type { TypeEntry } from './entry.ts';
 
 const words = { plain: 'openword', secret: 'topsecret' } as const;
 export type Twin = keyof typeof words;
@@ -50,18 +32,38 @@ const given = (value: Json, twin: Twin): Json =>
     ? valueIn(value, twin)
     : { yaql: { expression: '$.data.value', data: { value: valueIn(value, twin), by: { get_param: 'hidden' } } } };
 
+/** A resource that lacks something, and the twin that has it. */
+export interface Variant {
+  readonly path: string;
+  readonly name: string;
+  readonly twin: string;
+}
+
 /** The resources of a stack that tries every property of a type. */
-export function twinResources(type: string, entry: TypeEntry): JsonObject {
+export function twinResources(
+  type: Pick<ResourceType, 'type' | 'properties'>,
+  entry: TypeEntry,
+): { resources: JsonObject; variants: Variant[] } {
   let count = 10;
-  const resources = Object.entries(entry.values).flatMap(([property, value]) =>
-    twins.map((twin): [string, Json] => {
-      const base = valueIn(entry.base ?? {}, 'plain') as JsonObject;
-      const others = numbered({ ...base, ...entry.with?.[property] }, (count += 1));
-      const properties = { ...others, [property]: numbered(given(value, twin), count) };
-      return [twinName(twin, property), { type, properties }];
-    }),
-  );
-  return Object.fromEntries(resources);
+  const resources: JsonObject = {};
+  const others = (property: string): JsonObject =>
+    valueIn({ ...entry.base, ...entry.with?.[property] }, 'plain') as JsonObject;
+  const add = (name: string, properties: JsonObject): string => {
+    resources[name] = { type: type.type, properties: numbered(properties, (count += 1)) };
+    return name;
+  };
+  for (const [property, value] of Object.entries(entry.values)) {
+    for (const twin of twins) add(twinName(twin, property), { ...others(property), [property]: given(value, twin) });
+  }
+  const added = new Map<string, string>();
+  const variants = lacksOf(type, entry).map(({ path, property, value }): Variant => {
+    const properties = { ...others(property), ...(value !== undefined && { [property]: valueIn(value, 'plain') }) };
+    const key = JSON.stringify(properties);
+    const name = added.get(key) ?? add(`without-${added.size}`, properties);
+    added.set(key, name);
+    return { path, name, twin: twinName('plain', property) };
+  });
+  return { resources, variants };
 }
 
 interface Row {
@@ -69,17 +71,26 @@ interface Row {
   readonly document: JsonObject;
 }
 
-/** Everything that the services store, read beside them. */
+/** Everything that the services store about resources, read beside them. */
 export function storedRows({ directory }: Pick<TestContext, 'directory'>): Row[] {
   const database = new DatabaseSync(join(directory, 'store.db'), { readOnly: true });
   try {
     const tables = database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'c:%'`).all();
-    return tables.flatMap(({ name }) =>
+    const collections = tables.map(({ name }) => String(name).slice(2)).filter((name) => !notCompared.has(name));
+    const rows = collections.flatMap((collection) =>
       database
-        .prepare(`SELECT body FROM "${String(name)}"`)
+        .prepare(`SELECT body FROM "c:${collection}"`)
         .all()
-        .map(({ body }) => ({ collection: String(name).slice(2), document: JSON.parse(String(body)) as JsonObject })),
+        .map(({ body }): Row => ({ collection, document: JSON.parse(String(body)) as JsonObject })),
     );
+    const blob = database.prepare('SELECT content FROM blobs WHERE hash = ?');
+    return rows.map(({ collection, document }) => {
+      if (collection !== 'scheduling_workflows') return { collection, document };
+      const { spec: hash } = document as { spec: string };
+      const { content } = blob.get(hash) ?? {};
+      const spec = JSON.parse(new TextDecoder().decode(content as Uint8Array)) as Json;
+      return { collection, document: { ...document, spec } };
+    });
   } finally {
     database.close();
   }
@@ -128,7 +139,7 @@ export function recordOfTwin(
   resource: TwinResource,
 ): Json {
   const of = (id: string): Json[] => {
-    const own = rows.filter(({ collection, document }) => document['id'] === id && !notCompared.has(collection));
+    const own = rows.filter(({ document }) => document['id'] === id || document['resource'] === id);
     const members = rows.filter(({ document }) => document['stack_id'] === id && 'physical_name' in document);
     return [
       ...own.map(({ collection, document }) => [collection, compared(secrets.open<JsonObject>(document))]),
@@ -136,22 +147,30 @@ export function recordOfTwin(
     ];
   };
   const { id, name, physical_name: physical } = resource;
+  // The ids of hosts stay, because the twins name the same one.
+  const hosts = new Set(
+    rows.flatMap(({ collection, document }) => (collection === 'configuration_hosts' ? [document['id']] : [])),
+  );
   const anonymous = (text: string): string =>
     text
       .replaceAll(/^[\dA-Z#]{3,4}$/g, (drawn) =>
         Array.from(drawn.replaceAll(/\d/g, '0').replaceAll(/[A-Z]/g, 'A')).toSorted().join(''),
       )
       .replaceAll(physical, 'PHYSICAL')
+      .replaceAll(physical.toLowerCase().replaceAll('_', '-'), 'PHYSICAL')
       .replaceAll(id, 'ID')
       .replaceAll(id.replaceAll('-', ''), 'ID')
       .replaceAll(name, 'NAME')
       .replaceAll(words.plain, '@')
       .replaceAll(words.secret, '@')
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
-      .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (known) => aliasOf(known, rows))
+      .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (known) => (hosts.has(known) ? 'HOST' : 'UUID'))
       .replaceAll(/-[0-9a-z]{12}\b/g, '-SUFFIX')
       .replaceAll(/\ba[0-9a-z]{11}\b/g, 'MEMBER')
       .replaceAll(/52:54:00:00:00:\d\d/g, 'ADDRESS')
+      // Reasons quote no secret.
+      .replaceAll('******', '@')
+      .replaceAll(/\(flavor [\w.@]+\)/g, '(FLAVOR)')
       .replaceAll(/[\w=-]{32,}/g, 'TOKEN');
   const messages = sent.flatMap(({ type, data }): Json[] => {
     const about = data as JsonObject;
@@ -168,12 +187,6 @@ function each(value: Json, change: (text: string) => string): Json {
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key), each(item, change)]));
 }
-
-/** The ids of hosts stay, because the twins name the same one. */
-const aliasOf = (id: string, rows: readonly Row[]): string =>
-  rows.some(({ collection, document }) => collection === 'configuration_hosts' && document['id'] === id)
-    ? 'HOST'
-    : 'UUID';
 
 function compared(value: Json): Json {
   if (Array.isArray(value)) return value.map(compared);

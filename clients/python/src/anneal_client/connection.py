@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urljoin, urlsplit
 
 import urllib3
 
@@ -15,8 +15,9 @@ from .errors import AnnealError, error_of
 from .login import Login
 from .stream import StreamedEvent, parse
 
+_RETRIES = urllib3.Retry(total=None, connect=0, read=0, status=0, other=0, redirect=0)
 # Heat's API redirects a name to the address with the id.
-_RETRIES = urllib3.Retry(total=None, connect=0, read=0, status=0, other=0, redirect=3)
+_REDIRECTS, _MOST_REDIRECTS = (301, 302, 307, 308), 3
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.1, 5.0
 _Query = Mapping[str, str | int | float | bool | Sequence[str] | None]
 
@@ -167,8 +168,25 @@ class Connection:
             return self._token
 
     def _reach(self, method: str, url: str, **options: Any) -> urllib3.BaseHTTPResponse:
+        """Follows redirects within the server, with the same method. The token goes to no other server."""
         try:
-            return self._pool.request(method, url, preload_content=False, **options)
+            for _ in range(_MOST_REDIRECTS + 1):
+                answer = self._pool.request(method, url, preload_content=False, redirect=False, **options)
+                location = answer.headers.get("location") if answer.status in _REDIRECTS else None
+                if location is None:
+                    return answer
+                target = urljoin(url, location)
+                if _origin(target) != _origin(url):
+                    answer.release_conn()
+                    raise AnnealError(
+                        "Unavailable",
+                        f"The server at {_origin(url)} redirects to {_origin(target)}. Nothing was sent there, because "
+                        "credentials go only to the address that they were given for.",
+                        remedy="If that is the right address, use it.",
+                    )
+                answer.drain_conn()
+                url = target
+            return answer
         except urllib3.exceptions.HTTPError as error:
             raise self._unreached(error) from error
 
@@ -179,6 +197,11 @@ class Connection:
             f"No server answers at {self.login.url}: {reason}.",
             remedy="Check that the server is running, or correct the address.",
         )
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower()
 
 
 def _content(body: Any) -> Any:

@@ -137,12 +137,15 @@ export class Unasked {
 
   /** Notes a response to a stack with these documents. */
   note(response: ResourceResponse, { resources }: Shell['stored'], traversal: string): void {
-    const { resource_id: id, action, status } = response;
+    const { resource_id: id, action, status, fence } = response;
     const resource = resources.get(id);
+    // The engine takes no notice of a late repeat.
+    const isAwaited = resource?.request?.fence === fence;
     if (action === 'signal' || (resource && isNested(resource) && resource.request === null)) {
       this.#changed.set(id, traversal);
       this.#still.add(id);
-    } else if (status === 'complete' && (action === 'create' || action === 'update')) this.#still.delete(id);
+    } else if (isAwaited && status === 'complete' && (action === 'create' || action === 'update'))
+      this.#still.delete(id);
   }
 
   /** Whether the resource changed so in the traversal. */

@@ -50,7 +50,7 @@ const actionProperties = {
         constraints: checked('cron_expression'),
         description: 'When it begins: an expression of cron.',
       }),
-      description: string({ description: 'Description of the time.' }),
+      description: string({ description: 'Without effect: a note in the template.' }),
       duration: integer({
         required: true,
         constraints: [{ range: { min: 0 } }],
@@ -84,7 +84,7 @@ const metric = string({ required: true, update_allowed: true, description: 'Name
 const resourceType = string({
   required: true,
   update_allowed: true,
-  description: 'Type of the measured object, as in Gnocchi.',
+  description: 'Without effect: Gnocchi needs it, and every type has the same labels here.',
 });
 
 /** Properties of an alarm on a Gnocchi metric. */

@@ -26,7 +26,7 @@ export const awsTypes: ResourceType[] = [
     properties: {
       AvailabilityZones: list({
         required: true,
-        description: 'Needed by CloudFormation; Anneal has one zone and ignores it.',
+        description: 'Without effect: CloudFormation needs it..',
       }),
       LaunchConfigurationName: string({
         update_allowed: true,
@@ -46,7 +46,7 @@ export const awsTypes: ResourceType[] = [
         update_allowed: true,
         description: 'The first size, and the size after an update that changes this value. The default is `MinSize`.',
       }),
-      LoadBalancerNames: list({ description: 'Anneal has no load balancers and ignores it.' }),
+      LoadBalancerNames: list({ description: 'Without effect: Anneal has no load balancers.' }),
       VPCZoneIdentifier: listOf(string(), { description: 'Subnets; the servers use the first one.' }),
       Tags: listOf(
         mapOf({

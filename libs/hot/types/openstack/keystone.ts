@@ -146,7 +146,11 @@ export const keystoneTypes: ResourceType[] = [
         description: 'The id of the region above. The default is none.',
       }),
       description: string({ update_allowed: true, description: 'A text about it.' }),
-      enabled: boolean({ default: true, update_allowed: true, description: 'Stored for clients. It has no effect.' }),
+      enabled: boolean({
+        default: true,
+        update_allowed: true,
+        description: 'Whether clients shall use it. Anneal keeps and shows it.',
+      }),
     },
     attributes: {},
   },

@@ -4,23 +4,24 @@
  *
  * M1 A message that was accepted and not processed because of a crash is processed at the next start.
  * M2 Processing twice has the effect of processing once: each kind is idempotent by the id that it carries.
- * M3 A message in none of the accepted forms is refused to its sender and kept as a dead letter.
+ * M3 A message in none of the accepted forms is refused to its sender. A host cannot repair it: what a host sent is kept as a
+ *    dead letter, and the run that it names fails. A user reads the refusal, and nothing is kept.
  * M4 No stored message and no dead letter shows a secret that its host was given.
  */
-import type { HostRequest, HostResponse } from '@anneal/contracts/calls/host-messages.ts';
+import type { HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import type { ConfigurationResource, HostDocument, MessageDocument } from '../../collections.ts';
 import { factsIn } from '../../hosts/facts.ts';
 import { hearOf } from '../../hosts/host.ts';
 import { readHostMessage, type HostMessage } from '../../hosts/response-body.ts';
 import { hostQueue } from '../../hosts/queues.ts';
 import { putMessages } from '../../queues/put.ts';
-import { messagesInOrder } from '../../queues/queue.ts';
 import { trimAnswers } from '../../queues/trim.ts';
 import type { NewMessage } from '../../queues/waiting-puts.ts';
 import { openQuoted, sealTexts } from '../decisions/quoted.ts';
 import { byRun } from '../runs/carry-out.ts';
 import type { HostMessageContext } from '../runs/run-context.ts';
-import { readPosted } from './read-posted.ts';
+import { outstandingRun } from './named-run.ts';
+import { readPosted, type SentBy } from './read-posted.ts';
 import { takeAnswer, takeProgress } from './take.ts';
 
 /**
@@ -31,11 +32,16 @@ import { takeAnswer, takeProgress } from './take.ts';
 export async function takePosted(
   context: HostMessageContext,
   host: HostDocument,
-  posted: { client_id: string; messages: readonly NewMessage[]; claimed?: { queue: string; isNew: boolean } },
+  posted: {
+    client_id: string;
+    messages: readonly NewMessage[];
+    sentBy: SentBy;
+    claimed?: { queue: string; isNew: boolean };
+  },
 ): Promise<void> {
-  const { client_id, messages, claimed } = posted;
+  const { client_id, messages, sentBy, claimed } = posted;
   const queue = hostQueue(host, 'responses');
-  const read = await readPosted(context, host, messages);
+  const read = await readPosted(context, host, { messages, sentBy });
   const { sealed, runs } = await sealQuoted(context, host, {
     posted: messages.map((each) => keptLonger(context, each)),
     read,
@@ -79,7 +85,7 @@ async function sealQuoted(
     posted.map(async (message) => {
       const answer = read.get(message.id);
       if (answer?.kind !== 'response' && answer?.kind !== 'anonymous response') return message;
-      const id = 'id' in answer.response ? answer.response.id : await outstanding(context, host);
+      const id = 'id' in answer.response ? answer.response.id : await outstandingRun(context, host);
       const run = id === undefined ? undefined : await byRun(context, id);
       if (run) runs.set(message.id, run);
       const deployment = run?.deployment;
@@ -132,7 +138,7 @@ export async function handleMessage(
       return takeAnswer(context, { host, document: run }, message.response);
     case 'anonymous response': {
       await hearFacts(context, host, message.response);
-      const id = await outstanding(context, host);
+      const id = await outstandingRun(context, host);
       if (id !== undefined) await takeAnswer(context, { host }, { ...message.response, id });
     }
   }
@@ -146,14 +152,4 @@ async function hearFacts(
 ): Promise<void> {
   const reported = { ...facts, ...factsIn(outputs) };
   if (Object.keys(reported).length > 0) await hearOf(context, host, reported);
-}
-
-/** The request that an answer without an id belongs to: the head of the host's queue. */
-async function outstanding(context: HostMessageContext, host: HostDocument): Promise<string | undefined> {
-  for await (const head of messagesInOrder(context.queues, hostQueue(host, 'requests'), { pageSize: 1 })) {
-    return (head.body as unknown as HostRequest).id;
-  }
-  // An agent that pops its requests leaves an empty queue. Then the answer belongs to the only run in progress.
-  const running = await context.collections.resources.find({ where: { host_id: host.id, status: 'IN_PROGRESS' } });
-  return running.length === 1 ? (running[0]?.run_id ?? undefined) : undefined;
 }

@@ -1,7 +1,7 @@
 /**
  * Reads what hosts post, in all accepted forms.
  *
- * M3 A message in none of the accepted forms is refused to its sender and kept as a dead letter.
+ * M3 of `posted.ts`: a message in none of the accepted forms is refused, and kept when a host sent it.
  */
 import { hostMessageRefused } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
@@ -14,14 +14,21 @@ import { sealTexts } from '../decisions/quoted.ts';
 import { byRun } from '../runs/carry-out.ts';
 import type { HostMessageContext } from '../runs/run-context.ts';
 
+/** The sender of messages to the responses of a host. */
+export type SentBy =
+  /** A user, who may answer for a host. */
+  | { readonly kind: 'user' }
+  /** The host, or its hook. `run`: the run that the address of the message names. */
+  | { readonly kind: 'host'; readonly run?: string | undefined };
+
 /**
- * Reads messages of a host. Returns them by their ids.
- * @throws AnnealError InvalidRequest that names each mistake in each message. All messages become dead letters.
+ * Reads messages to the responses of a host. Returns them by their ids.
+ * @throws AnnealError InvalidRequest that names each mistake in each message. What a host sent becomes dead letters.
  */
 export async function readPosted(
   context: HostMessageContext,
   host: HostDocument,
-  posted: readonly { id: string; body: Json }[],
+  { messages: posted, sentBy }: { messages: readonly { id: string; body: Json }[]; sentBy: SentBy },
 ): Promise<ReadonlyMap<string, HostMessage>> {
   const messages = new Map<string, HostMessage>();
   const mistakes: Mistake[] = [];
@@ -36,28 +43,37 @@ export async function readPosted(
     mistakes.push(...read.mistakes.map((each) => ({ ...each, path: `messages[${index}].${each.path}` })));
   }
   if (refused.length === 0) return messages;
-  const queue = hostQueue(host, 'responses').name;
-  const letters = refused.map(async ({ id, body }) => {
-    const quotable = await quotableBy(context, host, body);
-    return context.service.mint(hostMessageRefused, {
+  if (sentBy.kind === 'host') await keepRefused(context, host, { refused, run: sentBy.run });
+  throw new AnnealError(
+    'InvalidRequest',
+    `Rejected by queue ${hostQueue(host, 'responses').name}: ${mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
+    { mistakes },
+  );
+}
+
+/** Makes dead letters of messages, by way of a queue whose consumer refuses them (`refused.ts`). */
+async function keepRefused(
+  context: HostMessageContext,
+  host: HostDocument,
+  { refused, run }: { refused: readonly { id: string; body: Json }[]; run: string | undefined },
+): Promise<void> {
+  const { service } = context;
+  const letters = refused.map(async ({ id, body }) =>
+    service.mint(hostMessageRefused, {
       id: `refused:${id}`,
       subject: host.id,
       project: host.project,
       data: {
         host_id: host.id,
         host_name: host.name,
-        queue,
+        queue: hostQueue(host, 'responses').name,
         message_id: id,
-        body: sealTexts(context.service.secrets, quotable, body),
+        ...(run !== undefined && { run }),
+        body: sealTexts(service.secrets, await quotableBy(context, host, body), body),
       },
-    });
-  });
-  await context.service.bus.send({ queue: responsesQueue('configuration'), messages: await Promise.all(letters) });
-  throw new AnnealError(
-    'InvalidRequest',
-    `Rejected by queue ${queue}: ${mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ')}`,
-    { mistakes },
+    }),
   );
+  await service.bus.send({ queue: responsesQueue('configuration'), messages: await Promise.all(letters) });
 }
 
 /**

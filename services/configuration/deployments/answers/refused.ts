@@ -1,11 +1,13 @@
 /** Handles messages of hosts that were refused: dead letters, their replay, and the runs that they name. */
 import type { Death } from '@anneal/bus/port.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, type Failure } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
+import type { HostDocument } from '../../collections.ts';
 import { readHostMessage } from '../../hosts/response-body.ts';
 import { openQuoted } from '../decisions/quoted.ts';
 import { takeInput } from '../runs/carry-out.ts';
 import type { HostMessageContext } from '../runs/run-context.ts';
+import { runNamedBy } from './named-run.ts';
 import { handleMessage } from './posted.ts';
 
 /**
@@ -14,7 +16,7 @@ import { handleMessage } from './posted.ts';
  */
 export async function handleRefused(
   context: HostMessageContext,
-  refused: { host_id: string; host_name: string; queue: string; body: Json },
+  refused: { host_id: string; host_name: string; queue: string; run?: string | undefined; body: Json },
 ): Promise<void> {
   const read = readHostMessage(openQuoted(context.service.secrets, refused.body));
   if (!read.ok) {
@@ -29,14 +31,23 @@ export async function handleRefused(
 }
 
 /**
- * Fails the deployment that an unusable message names, because otherwise it would wait for an answer until its limit.
+ * Fails the run that an unusable message answers, because otherwise it would wait for another answer until its limit.
  */
 export async function failNamed(context: HostMessageContext, { message, failure }: Death): Promise<void> {
   const refused = isObject(message?.data) ? message.data : {};
-  const { host_id: hostId } = refused;
-  const body = openQuoted(context.service.secrets, refused['body'] ?? null);
+  const { host_id: hostId, run, body = null } = refused;
   const host = typeof hostId === 'string' ? await context.collections.hosts.get(hostId) : undefined;
-  const id = isObject(body) && !('hello' in body) && !('progress' in body) ? body['id'] : undefined;
-  if (!host || typeof id !== 'string') return;
-  await takeInput(context, { run: id }, { kind: 'refused', host, failure });
+  if (!host) return;
+  const named = typeof run === 'string' ? run : undefined;
+  await failAnswered(context, host, { run: named, body: openQuoted(context.service.secrets, body), failure });
+}
+
+/** Fails the run that a refused message of a host answers, if that is known. */
+export async function failAnswered(
+  context: HostMessageContext,
+  host: HostDocument,
+  { failure, ...refused }: { run?: string | undefined; body: Json; failure: Failure },
+): Promise<void> {
+  const run = await runNamedBy(context, host, refused);
+  if (run !== undefined) await takeInput(context, { run }, { kind: 'refused', host, failure });
 }

@@ -130,6 +130,7 @@ const inputs: { readonly [K in RunInputKind]: RunInputOf<K> } = {
   reported: { kind: 'reported', status: 'COMPLETE', reason: undefined, change: { output_values: { port: '1' } } },
   due: { kind: 'due', place, dueAt: tools.now, isOver: true },
   cancelled: { kind: 'cancelled', fence: 1, comesLater: false, isHeld: false },
+  withdrawn: { kind: 'withdrawn', fence: 1, comesLater: false, isHeld: false },
   replaced: { kind: 'replaced' },
   overtaken: { kind: 'overtaken' },
   unneeded: { kind: 'unneeded' },
@@ -255,6 +256,15 @@ const exceptions: readonly Case[] = [
     'notes',
   ),
   exception('cancelled', 'others come before it', { comesLater: true }, 'ends'),
+  exception('withdrawn', 'it is of another request', { fence: 2 }),
+  exception('withdrawn', 'its request was answered when it was queued', { document: run({}, { response: answered }) }),
+  exception(
+    'withdrawn',
+    'its host holds the request, behind others that have not ended',
+    { comesLater: true, isHeld: true },
+    'notes',
+  ),
+  exception('withdrawn', 'its host may have begun it', { isHeld: true }),
 ];
 
 describe('the exceptions of the table', () => {
@@ -328,6 +338,37 @@ describe('an end', () => {
       ['completed', 'COMPLETE'],
     ]);
     expect(sent).toMatchObject({ status: 'complete', attributes: { port: '80', deploy_stdout: 'out' } });
+  });
+
+  it('by an answer names the declared outputs that the config has not written', () => {
+    const reasonOf = (written: HostResponse['outputs']) =>
+      endOf({ ...inputs.answered, response: { ...response, outputs: written } }).run.deployment.reason;
+    expect(reasonOf({ port: '80' })).toBe('Outputs received');
+    expect(reasonOf({})).toBe('Outputs received, except port: the config has not written it');
+  });
+
+  it('by an answer names the line ends of Windows when the script failed or wrote too little, sealed or not', () => {
+    const text = '#!/bin/sh\r\nset -e\r\n';
+    for (const config of [text, tools.secrets.seal(text)]) {
+      const document = run({ request: { ...request, config: config as string } });
+      const reasonOf = (status_code: number, written: HostResponse['outputs']) =>
+        endOf({ ...inputs.answered, response: { ...response, status_code, outputs: written } }, document).run
+          .deployment;
+      expect(reasonOf(2, {})).toMatchObject({
+        reason: expect.stringMatching(/status code: 2, likely because of its script: line 1 ends with CRLF/),
+        failure: { message: expect.stringContaining('CRLF'), details: { script_fault: expect.any(String) } },
+      });
+      expect(reasonOf(0, {}).reason).toMatch(/has not written it, likely because of its script: line 1 ends with CRLF/);
+      expect(reasonOf(0, { port: '80' }).reason).toBe('Outputs received');
+    }
+  });
+
+  it('by the report of a client names the line ends of Windows, too', () => {
+    const document = run({ request: { ...request, config: '#!/bin/sh\r\n' } });
+    const reasonOf = (reason: string | undefined) =>
+      endOf({ ...inputs.reported, status: 'FAILED', reason, change: {} }, document).run.deployment.reason;
+    expect(reasonOf('It failed.')).toMatch(/^It failed, likely because of its script: line 1 ends with CRLF/);
+    expect(reasonOf(undefined)).toMatch(/^A client reported a failure, likely because of its script: line 1 ends/);
   });
 
   it('by the answer to a DELETE removes the deployment', () => {

@@ -80,7 +80,7 @@ export function decideRun(run: RunDocument, input: RunInput, tools: RunTools): R
         events: [],
         settles: true,
         // The first attempt may have died before it reached the queue.
-        ...(input.kind === 'cancelled' && { queue: 'stop' }),
+        ...((input.kind === 'cancelled' || input.kind === 'withdrawn') && { queue: 'stop' }),
         unexpected: judged(run, input, tools),
       };
   }
@@ -138,7 +138,7 @@ function started(run: RunDocument, input: RunInputOf<'started'>, { now }: RunToo
 }
 
 function noted(run: RunDocument, input: RunInput): RunDocument {
-  if (input.kind === 'cancelled') return { ...run, cancelled: input.fence };
+  if (input.kind === 'cancelled' || input.kind === 'withdrawn') return { ...run, cancelled: input.fence };
   return { ...run, deployment: { ...run.deployment, collected: true } };
 }
 

@@ -1,12 +1,14 @@
 /** The end of a run: its status and reason, by the input that ends it. Pure. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError, toFailure, type ErrorCode, type Failure } from '@anneal/contracts/errors.ts';
-import type { JsonObject } from '@anneal/contracts/json.ts';
+import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { configFault } from '@anneal/contracts/readers/script-text.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ConfigurationResource, DeploymentState } from '../../collections.ts';
 import { outputAddress } from '../../contents/stored-output.ts';
 import { answerStateOf } from './answer-state.ts';
-import { outcomeOf } from './outcome.ts';
+import { likelyText, outcomeOf } from './outcome.ts';
 import { withoutSecrets } from './quoted.ts';
 import type { EndedBefore, RunDocument, RunInput, RunInputOf } from './run-inputs.ts';
 import { overdueReason } from './run-limits.ts';
@@ -45,7 +47,7 @@ export function endingOf(
     case 'refused':
       return { status: 'FAILED', reason: input.failure.message, failure: input.failure };
     case 'reported':
-      return reported(input);
+      return reported(deployment, input, tools);
     case 'asked again':
       return { status: 'COMPLETE', reason: 'Not waiting for outputs signal', failure: null };
     case 'due':
@@ -56,6 +58,8 @@ export function endingOf(
       return recalled(name);
     case 'cancelled':
       return effect === 'stops' ? failed('Superseded', replacedText(name)) : recalled(name);
+    case 'withdrawn':
+      return { ...failed('Cancelled', `${name} was not run: its stack no longer wants it.`), status: 'SKIPPED' };
     case 'replaced':
       return failed('Superseded', replacedText(name));
     case 'overtaken':
@@ -115,7 +119,7 @@ function answered(run: RunDocument, { response }: RunInputOf<'answered'>, tools:
   const { deployment } = run;
   const linked = withLinks(run, response, tools);
   const { shown, stdout, redact, seal } = withoutSecrets(tools.secrets, deployment, linked);
-  const outcome = outcomeOf(deployment, shown);
+  const outcome = outcomeOf(deployment, shown, faultOf(deployment, tools.secrets));
   const { started_at: startedAt, finished_at } = response;
   return {
     ...(startedAt !== undefined && deployment.started_at === null && { startedAt }),
@@ -123,9 +127,7 @@ function answered(run: RunDocument, { response }: RunInputOf<'answered'>, tools:
     reason: redact(outcome.reason),
     failure: redact(outcome.failure),
     change: {
-      output_values: Object.fromEntries(
-        Object.entries(outcome.output_values).map(([name, value]) => [name, seal(value)]),
-      ),
+      output_values: toRecord(Object.entries(outcome.output_values).map(([name, value]) => [name, seal(value)])),
       status_code: response.status_code,
       stdout,
       stderr: shown.stderr,
@@ -135,17 +137,27 @@ function answered(run: RunDocument, { response }: RunInputOf<'answered'>, tools:
   };
 }
 
+/** The fault of the script that the host was given. */
+function faultOf({ request, group, config }: DeploymentState, secrets: Secrets): string | undefined {
+  return configFault({ group: request?.group ?? group, config: secrets.open<Json>(request?.config ?? config.config) });
+}
+
 /** The answer, with the address of each output that the host sent as bytes as its value. */
 function withLinks({ id }: RunDocument, response: HostResponse, { gatewayUrl }: RunTools): HostResponse {
   const links = (response.stored ?? []).map((name) => [name, outputAddress({ gatewayUrl, deployment: id, name })]);
   return { ...response, outputs: { ...response.outputs, ...(Object.fromEntries(links) as JsonObject) } };
 }
 
-function reported({ status, reason: given, change }: RunInputOf<'reported'>): RunEnding {
-  const reason = given ?? (status === 'COMPLETE' ? 'Outputs received' : 'A client reported a failure.');
-  return status === 'FAILED'
-    ? { ...failed('DeploymentFailed', reason), change }
-    : { status, reason, failure: null, change };
+function reported(
+  deployment: DeploymentState,
+  { status, reason: given, change }: RunInputOf<'reported'>,
+  { secrets }: RunTools,
+): RunEnding {
+  if (status !== 'FAILED') return { status, reason: given ?? 'Outputs received', failure: null, change };
+  const fault = faultOf(deployment, secrets);
+  const why = given ?? 'A client reported a failure.';
+  const reason = fault === undefined ? why : `${why.replace(/\.$/, '')}, ${likelyText(fault)}`;
+  return { ...failed('DeploymentFailed', reason), change };
 }
 
 /** A DELETE completes: nothing is left to undo. */

@@ -1,4 +1,5 @@
 /** Keeps the secrets that a script was given out of what is stored and shown of its answer. */
+import { isExact } from '@anneal/contracts/exact-number.ts';
 import type { HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { createRedactor, createWordRedactor, sealQuotes } from '@anneal/runtime/secrets/redact.ts';
@@ -40,7 +41,12 @@ export function withoutSecrets(secrets: Secrets, deployment: DeploymentState, re
 
 const quotes = (value: Json, redact: (text: string) => string): boolean => {
   if (typeof value === 'string') return redact(value) !== value;
-  return typeof value === 'object' && value !== null && Object.values(value).some((item) => quotes(item, redact));
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !isExact(value) &&
+    Object.values(value).some((item) => quotes(item, redact))
+  );
 };
 
 /** The standard output as people read it. */

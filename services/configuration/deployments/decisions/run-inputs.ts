@@ -68,6 +68,15 @@ type KindOfInput =
       /** True while a claim of the host holds the request. */
       readonly isHeld: boolean;
     }
+  /** Its stack no longer waits for it, after a cancel or a newer action: it is wanted only if it has begun. */
+  | {
+      readonly kind: 'withdrawn';
+      readonly fence: number;
+      /** As for `cancelled`. */
+      readonly comesLater: boolean;
+      /** True when the host has taken the request, now or before. */
+      readonly isHeld: boolean;
+    }
   /** A deployment of the same name in the same stack replaces its deployment. */
   | { readonly kind: 'replaced' }
   /** A newer request for the deployment was answered, and began no run. */

@@ -170,6 +170,27 @@ export const runTransitions: { readonly [K in RunInputKind]: Row<K> } = {
       { when: 'others come before it', holds: (_run, { comesLater }) => comesLater, effect: 'ends' },
     ],
   },
+  withdrawn: {
+    in: { waiting: 'ends', queued: 'stops', accepted: 'nothing', running: 'nothing', ended: 'repeats' },
+    except: [
+      { when: 'it is of another request', holds: ({ fence }, input) => fence !== input.fence, effect: 'nothing' },
+      {
+        when: 'its request was answered when it was queued',
+        holds: (run) => isInProgress(run) && run.response !== null,
+        effect: 'nothing',
+      },
+      {
+        when: 'its host holds the request, behind others that have not ended',
+        holds: (run, { comesLater, isHeld }) => isInProgress(run) && comesLater && isHeld,
+        effect: 'notes',
+      },
+      {
+        when: 'its host may have begun it',
+        holds: (run, { isHeld }) => isInProgress(run) && isHeld,
+        effect: 'nothing',
+      },
+    ],
+  },
   replaced: { in: stops },
   overtaken: { in: ends },
   unneeded: { in: ends },

@@ -1,4 +1,5 @@
 /** Derives a run from a request of the engine: the target of the deployment and the request to its host. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { storedProperty, type Json, type JsonObject, type SealableObject } from '@anneal/contracts/json.ts';
@@ -17,6 +18,7 @@ import {
 import {
   deriveInputs,
   digestOf,
+  outputsFor,
   emptyConfig,
   readConfig,
   selectForAction,
@@ -116,7 +118,7 @@ export function valuesOf({ service: { secrets } }: NewRunContext, given: Json | 
   const values = (given ?? {}) as JsonObject;
   if (!secrets.isSealed(values)) return values;
   const opened = secrets.open<Json>(values) as JsonObject;
-  return Object.fromEntries(Object.entries(opened).map(([name, value]) => [name, secrets.seal(value)]));
+  return toRecord(Object.entries(opened).map(([name, value]) => [name, secrets.seal(value)]));
 }
 
 /** The state for a config that has nothing to do in this action. */
@@ -210,7 +212,7 @@ export function startRun(
           }),
         },
       }),
-      outputs: target.config.outputs.map((output) => ({ ...output })),
+      outputs: outputsFor(target.config),
       options: target.config.options,
       timeout: runSeconds(target.config.options, context.deploymentTimeoutMs),
       deadline: data.deadline,

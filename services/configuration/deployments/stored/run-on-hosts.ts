@@ -10,7 +10,7 @@ import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { ConfigurationResource, HostDocument } from '../../collections.ts';
 import { storedConfig } from './stored-config.ts';
-import { findHost } from '../../hosts/queues.ts';
+import { findHost } from '../../hosts/names.ts';
 import type { NewRunContext } from '../requests/new-run.ts';
 import { carryOutEach } from '../runs/carry-out.ts';
 import { viewDeployment } from '../view.ts';

@@ -151,6 +151,18 @@ describe('a deployment made by a client', () => {
     expect((await claimed(rig, host.id)).request.deployment_id).toBe(made[3]);
   });
 
+  it('W1: is listed and runs under a name that differs from that of its host in the case of letters', async () => {
+    const config = await store();
+    const { id } = await deploy({ host: 'Web1', config: config.id, elsewhere: true });
+    expect(await show(id)).toMatchObject({ host_id: 'Web1', host_name: 'Web1' });
+    const listed = async (host: string) => (await rig.ask(deploymentList, { project, host })).deployments;
+    expect((await listed('WEB1')).map((each) => each.id)).toEqual([id]);
+    expect((await rig.ask(hostMetadata, { project, host: 'web1' })).deployments).toMatchObject([{ id: config.id }]);
+    const { host } = await rig.ask(hostJoin, { project, host: 'web1' });
+    expect((await claimed(rig, host.id)).request.deployment_id).toBe(id);
+    expect((await listed('WEB1')).map((each) => each.id)).toEqual([id]);
+  });
+
   it('W1: runs when its host is created by the repeat of a call that died before it looked', async () => {
     const config = await store();
     const { id } = await deploy({ host: 'web', config: config.id, elsewhere: true });

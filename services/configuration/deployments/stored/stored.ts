@@ -12,11 +12,12 @@
 import type { DeploymentCreate, DeploymentUpdate, DeploymentView } from '@anneal/contracts/calls/deployments.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { hostNameKey } from '@anneal/contracts/host-name.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { DuplicateError, type Draft } from '@anneal/store/port.ts';
 import type { DeploymentState, HostDocument, ConfigurationResource } from '../../collections.ts';
 import { askerOf, storedConfig } from './stored-config.ts';
-import { findHost } from '../../hosts/queues.ts';
+import { findHost } from '../../hosts/names.ts';
 import { digestOf } from '../../configs/derive.ts';
 import { removedWithoutRun } from '../decisions/endings.ts';
 import { restingState, type NewRunContext, type RunTarget } from '../requests/new-run.ts';
@@ -112,7 +113,7 @@ export function newDeployment(
     config: null,
     deployment: null,
     status: null,
-    host_id: host?.id ?? data.host,
+    host_id: host?.id ?? hostNameKey(data.host),
     run_id: null,
     config_id: data.config,
     ...(data.forget === true && { forget_at: context.queues.now() + limitMs(data) + context.runKeepMs }),

@@ -8,6 +8,7 @@
  */
 import { change } from '@anneal/store/change.ts';
 import type { ConfigurationResource, DeploymentState, HostDocument } from '../../collections.ts';
+import { waitingIds } from '../../hosts/names.ts';
 import type { NewRunContext, RunTarget } from '../requests/new-run.ts';
 import { carryOut } from '../runs/carry-out.ts';
 import { usualLimitMs, runOf } from './stored-run.ts';
@@ -22,7 +23,7 @@ export const isWaiting = ({ stack_id, run_id, status }: ConfigurationResource): 
 export async function deliverWaiting(context: NewRunContext, host: HostDocument): Promise<void> {
   if (host.status === 'deleting') return;
   const found = await context.collections.resources.find({
-    where: { host_id: { in: [host.id, host.name] }, status: 'IN_PROGRESS' },
+    where: { host_id: { in: [host.id, ...waitingIds(host.name)] }, status: 'IN_PROGRESS' },
   });
   const made = found
     .filter(({ project, stack_id }) => project === host.project && stack_id === '')

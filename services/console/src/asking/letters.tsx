@@ -1,6 +1,8 @@
 /** What a person can do with dead letters of one cause: look at each, send them again slowly, remove them. */
-import type { DeadLetterRow } from '@anneal/client/representation.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { parseExact } from '@anneal/contracts/read-json.ts';
+import { createReplayer, replaySummary } from '@anneal/client/replay-letters.ts';
+import type { DeadLetterRow, ReplayedLetter } from '@anneal/client/representation.ts';
+import { isObject, type JsonObject } from '@anneal/contracts/json.ts';
 import { mergePatchBetween } from '@anneal/contracts/merge-patch.ts';
 import { formatClock } from '@anneal/client/text/time.ts';
 import { useQueryClient } from '@tanstack/react-query';
@@ -11,36 +13,53 @@ import { Answer } from '../parts/answer.tsx';
 import { CopyCommand } from '../parts/command.tsx';
 import { reasonOf } from '../parts/error-card.tsx';
 import { useNotify } from '../parts/notices.tsx';
+import { refuseDead } from '../parts/replayed.ts';
 import { Clock } from '../parts/time.tsx';
 import { useSession } from '../session/session.tsx';
 
 const rates = [1, 5, 20, 100] as const;
 
+/** Runs a replay, says what became of the messages, and reads the letters again. */
+function useReplayNotice(): (replay: (replayed: ReplayedLetter[]) => Promise<void>) => Promise<void> {
+  const { attempt } = useNotify();
+  const queries = useQueryClient();
+  return async (replay) => {
+    const replayed: ReplayedLetter[] = [];
+    await attempt(
+      async () => {
+        await replay(replayed);
+        refuseDead(replayed);
+      },
+      () => `${replaySummary(replayed)}.`,
+    );
+    await queries.invalidateQueries({ queryKey: ['dead-letters'] });
+  };
+}
+
 /** Sends letters again in their order, the oldest first, at most so many per second, until all are sent or the reader stops it. */
 export function ReplayAll({ letters }: { letters: readonly DeadLetterRow[] }) {
   const { client } = useSession();
-  const { attempt } = useNotify();
-  const queries = useQueryClient();
+  const notify = useReplayNotice();
   const [perSecond, setPerSecond] = useState<number>(5);
   const [sent, setSent] = useState<number>();
   const stop = useRef(new AbortController());
-  const replay = async (): Promise<void> => {
+  const replay = async (replayed: ReplayedLetter[]): Promise<void> => {
     stop.current = new AbortController();
     const { signal } = stop.current;
     const start = performance.now();
+    const send = createReplayer(client.deadLetters);
     for (const [index, { id }] of letters.entries()) {
       const due = start + (index * 1000) / perSecond;
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
       if (signal.aborted) return;
-      await client.deadLetters.replay({ id });
+      replayed.push(await send({ id }));
       setSent(index + 1);
     }
   };
   const run = async (): Promise<void> => {
     setSent(0);
-    await attempt(replay, letters.length === 1 ? 'Sent the message again.' : 'Sent the messages again.');
+    await notify(replay);
     setSent(undefined);
-    await queries.invalidateQueries({ queryKey: ['dead-letters'] });
   };
   if (sent !== undefined) {
     return (
@@ -104,17 +123,13 @@ function Editing({
   onText: (text?: string) => void;
 }) {
   const { client } = useSession();
-  const { attempt } = useNotify();
-  const queries = useQueryClient();
+  const notify = useReplayNotice();
   const read = readData(text);
   const patch = read.data && mergePatchBetween(data, read.data);
-  const replay = async (): Promise<void> => {
-    const isSent = await attempt(
-      () => client.deadLetters.replay({ id, data: patch }),
-      patch ? 'Sent the changed message.' : 'Sent the message again.',
-    );
-    if (isSent) await queries.invalidateQueries({ queryKey: ['dead-letters'] });
-  };
+  const replay = (): Promise<void> =>
+    notify(async (replayed) => {
+      replayed.push(await createReplayer(client.deadLetters)({ id, data: patch }));
+    });
   return (
     <>
       <label className="stackwise tight">
@@ -155,7 +170,7 @@ const shellText = (value: JsonObject): string => JSON.stringify(value).replaceAl
 
 function readData(text: string): { readonly data?: JsonObject; readonly mistake?: string } {
   try {
-    const data = JSON.parse(text) as Json;
+    const data = parseExact(text);
     return isObject(data) ? { data } : { mistake: 'The data must be a JSON object.' };
   } catch (error) {
     return { mistake: `The data is not JSON: ${reasonOf(error)}` };
@@ -164,7 +179,7 @@ function readData(text: string): { readonly data?: JsonObject; readonly mistake?
 
 /** One letter: its attempts and its message, which is read when the reader opens it. */
 export function Letter({ letter }: { letter: DeadLetterRow }) {
-  const { died_at: diedAt, attempts } = letter;
+  const { died_at: diedAt, attempts, replays } = letter;
   const [isOpen, setOpen] = useState(false);
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
@@ -173,6 +188,7 @@ export function Letter({ letter }: { letter: DeadLetterRow }) {
         <span className="dim">
           died {typeof diedAt === 'string' ? formatClock(diedAt) : ''} after {String(attempts)}{' '}
           {attempts === 1 ? 'attempt' : 'attempts'}
+          {typeof replays === 'number' && replays > 0 && `, replayed ${replays === 1 ? 'once' : `${replays} times`}`}
         </span>
       </summary>
       {isOpen && <Inside letter={letter} />}

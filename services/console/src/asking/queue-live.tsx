@@ -1,4 +1,5 @@
 /** A queue as it moves: its numbers over time, its messages as they arrive, and a form to publish one. */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import type { QueueRow } from '@anneal/client/representation.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { formatClock } from '@anneal/client/text/time.ts';
@@ -156,7 +157,7 @@ export function Publish({ queue }: { queue: string }) {
 /** JSON as it reads; anything else as a text. */
 function parsed(text: string): Json {
   try {
-    return JSON.parse(text) as Json;
+    return parseExact(text);
   } catch {
     return text;
   }

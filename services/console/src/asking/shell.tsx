@@ -99,7 +99,8 @@ function useCounts(): { readonly total: number; readonly counts: Readonly<Record
     Stacks: needCountOf(data, 'stack'),
     Hosts: needCountOf(data, 'host'),
     Nodes: needCountOf(data, 'node'),
-    'Dead letters': needCountOf(data, 'dead letters'),
+    'Dead letters': data.dead_letters ?? needCountOf(data, 'dead letters'),
+    Subscriptions: needCountOf(data, 'subscription'),
     Services: needCountOf(data, 'service'),
   };
   return { total: needCount(data), counts };

@@ -1,7 +1,8 @@
 /** What an operator does with a node: its next state, its place, its power, maintenance and removal. */
 import type { NodeRepresentation } from '@anneal/client/representation.ts';
+import { notesOf } from '@anneal/client/text/node-notes.ts';
 import { useNavigate } from '@tanstack/react-router';
-import { useState, type FormEvent } from 'react';
+import { useState, type FormEvent, type ReactNode } from 'react';
 import { Act } from '../parts/act.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { useNotify } from '../parts/notices.tsx';
@@ -22,8 +23,12 @@ export function NodeActions({ node }: { node: NodeRepresentation }) {
       ))}
       <Maintenance node={node} name={name} />
       <Power node={node} name={name} />
+      {node.power_state === 'power on' && <Reboot node={node} name={name} />}
       {node.power_state === 'power on' && <Interrupt node={node} name={name} />}
+      {isSuspect(node) && <ClearSuspect node={node} name={name} />}
+      {node.power_state === null && <ConfirmOff node={node} name={name} />}
       {isFree && <Remove node={node} name={name} />}
+      {!isFree && node.maintenance && <ForceRemoval node={node} name={name} />}
     </div>
   );
 }
@@ -97,40 +102,125 @@ function Power({ node, name }: { node: NodeRepresentation; name: string }) {
   );
 }
 
+function Reboot({ node, name }: { node: NodeRepresentation; name: string }) {
+  const { client } = useSession();
+  const { attempt } = useNotify();
+  return (
+    <Confirm
+      label="Reboot"
+      title={`Reboot ${name}?`}
+      command={`anneal node power ${quoted(name)} reboot`}
+      request={`PUT /baremetal/v1/nodes/${node.uuid}/states/power`}
+      onConfirm={() =>
+        attempt(() => client.nodes.power({ node: name, target: 'rebooting' }), `${name} is being rebooted.`)
+      }
+    >
+      The machine is turned off and on. Everything that runs on it stops at once, and its host asks for work again when
+      it has booted.
+    </Confirm>
+  );
+}
+
 function Interrupt({ node, name }: { node: NodeRepresentation; name: string }) {
   const { client } = useSession();
   const { attempt } = useNotify();
   return (
     <Confirm
-      label="Interrupt"
-      title={`Interrupt ${name}?`}
+      label="Send NMI"
+      title={`Send an NMI to ${name}?`}
       command={`anneal node interrupt ${quoted(name)}`}
       request={`PUT /baremetal/v1/nodes/${node.uuid}/management/inject_nmi`}
       onConfirm={() => attempt(() => client.nodes.interrupt({ node: name }), `${name} was sent an NMI.`)}
     >
-      Its kernel gets a non-maskable interrupt (NMI). It may stop, write a crash dump and start again, as it is set up.
+      Its kernel gets a non-maskable interrupt. It may stop, write a crash dump and start again, as it is set up.
     </Confirm>
   );
 }
 
+const isSuspect = (node: NodeRepresentation): boolean => notesOf(node).some(({ type }) => type === 'Suspect');
+
+function ClearSuspect({ node, name }: { node: NodeRepresentation; name: string }) {
+  const { client } = useSession();
+  const change = useChange('nodes');
+  return (
+    <Act
+      label="Trust again"
+      command={`anneal node clear-suspect ${quoted(name)}`}
+      request={`POST /api/v1/nodes/${node.uuid}/clear-suspect`}
+      onAct={() => change(() => client.nodes.clearSuspect({ node: name }), `${name} is not suspect.`)}
+    />
+  );
+}
+
+function ConfirmOff({ node, name }: { node: NodeRepresentation; name: string }) {
+  const { client } = useSession();
+  const { attempt } = useNotify();
+  const confirmOff = (reason: string) => {
+    let said = `${name} counts as off.`;
+    const act = async () => {
+      const { warning } = await client.nodes.confirmOff({ node: name, reason });
+      if (warning !== null) said = `${said} ${warning}`;
+    };
+    return attempt(act, () => said);
+  };
+  return (
+    <Confirm
+      label="It is off"
+      title={`Confirm that the machine of ${name} is off?`}
+      asks="Why, for the audit log"
+      command={`anneal node confirm-off ${quoted(name)} --reason …`}
+      request={`POST /api/v1/nodes/${node.uuid}/confirm-off`}
+      onConfirm={confirmOff}
+    >
+      Nothing proves the power of this machine. What waits for the proof goes on: its host ends, and other machines take
+      its place. If it still runs, two machines run as one host.
+    </Confirm>
+  );
+}
+
+function ForceRemoval({ node, name }: { node: NodeRepresentation; name: string }) {
+  return (
+    <Removal node={node} name={name} label="Force removal" force>
+      Its work ends, and a server that it has stays without a machine. Anneal forgets its credentials and its history. A
+      machine that may still run as a server is not removed: confirm first that it is off.
+    </Removal>
+  );
+}
+
 function Remove({ node, name }: { node: NodeRepresentation; name: string }) {
+  return (
+    <Removal node={node} name={name} label="Remove">
+      Anneal forgets the machine, its credentials and its history. The machine itself stays as it is, and can be
+      enrolled again.
+    </Removal>
+  );
+}
+
+function Removal(props: {
+  node: NodeRepresentation;
+  name: string;
+  label: string;
+  force?: boolean;
+  /** What is lost. */
+  children: ReactNode;
+}) {
+  const { node, name, label, force = false, children } = props;
   const { client } = useSession();
   const change = useChange('nodes');
   const navigate = useNavigate();
   return (
     <Confirm
-      label="Remove"
+      label={label}
       title={`Remove the node ${name}?`}
       name={name}
-      command={`anneal node remove ${quoted(name)}`}
-      request={`DELETE /baremetal/v1/nodes/${node.uuid}`}
+      command={`anneal node remove ${quoted(name)}${force ? ' --force' : ''}`}
+      request={`DELETE /baremetal/v1/nodes/${node.uuid}${force ? '?force=true' : ''}`}
       onConfirm={async () => {
-        const isDone = await change(() => client.nodes.remove({ node: name }), `${name} is removed.`);
+        const isDone = await change(() => client.nodes.remove({ node: name, force }), `${name} is removed.`);
         if (isDone) await navigate({ to: '/nodes' });
       }}
     >
-      Anneal forgets the machine, its credentials and its history. The machine itself stays as it is, and can be
-      enrolled again.
+      {children}
     </Confirm>
   );
 }

@@ -1,4 +1,6 @@
 /** Nodes as lines of values separated by commas. Pure. */
+import { readWebAddress } from '@anneal/contracts/readers/web-address.ts';
+
 export interface NodeLine {
   readonly name: string;
   readonly address: string;
@@ -20,7 +22,7 @@ export function readNodeLines(text: string): {
     if (line.trim() === '' || (index === 0 && name.toLowerCase() === 'name')) continue;
     const wrong = (message: string): number => mistakes.push(`Line ${index + 1}: ${message}.`);
     if (!/^[\w.-]+$/.test(name)) wrong('a name contains letters, digits, "_", "-" and "."');
-    if (!URL.canParse(address) || !/^https?:/.test(address)) wrong('the address is not an http or https URL');
+    if (readWebAddress(address) === undefined) wrong('the address is not an http or https URL');
     if (more.length > 0) wrong('there are more than five values');
     if (nodes.some((node) => node.name === name)) wrong(`the name ${name} is there twice`);
     nodes.push({

@@ -1,4 +1,5 @@
 /** Nodes by power domain and rack, as placement counts them. Pure. */
+import { byNaturalOrder } from '@anneal/contracts/natural-order.ts';
 import type { NodeRepresentation } from '@anneal/client/representation.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { toneOf, type Tone } from '@anneal/client/text/tone.ts';
@@ -49,10 +50,9 @@ export function tonesOf(nodes: readonly NodeRepresentation[]): ReadonlyMap<Tone,
   return counts;
 }
 
-const numeric = new Intl.Collator('en', { numeric: true });
 /** By name, `r2` before `r10`. What has no name comes last. */
 const byName = (a: { readonly name: string }, b: { readonly name: string }): number =>
-  Number(a.name === '') - Number(b.name === '') || numeric.compare(a.name, b.name);
+  Number(a.name === '') - Number(b.name === '') || byNaturalOrder(a.name, b.name);
 
 /** A rack that two power domains feed is in both, each with the nodes that it feeds. */
 export const powerDomainsOf = (nodes: readonly NodeRepresentation[]): readonly PowerDomain[] =>
@@ -62,7 +62,7 @@ export const powerDomainsOf = (nodes: readonly NodeRepresentation[]): readonly P
       racks: [...Map.groupBy(inside, (node) => propertyOf(node, 'rack'))]
         .map(([rack, own]) => ({
           name: rack,
-          nodes: own.toSorted((a, b) => numeric.compare(nameOfNode(a), nameOfNode(b))),
+          nodes: own.toSorted((a, b) => byNaturalOrder(nameOfNode(a), nameOfNode(b))),
         }))
         .toSorted(byName),
     }))

@@ -1,4 +1,5 @@
 /** A change of a stack: from its template as it is, or from a stored revision, to a plan and its application. */
+import { shownState } from '@anneal/client/text/stack-state.ts';
 import type { Stack } from '@anneal/client/representation.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
@@ -65,7 +66,7 @@ function Change(props: { stack: Stack; template: JsonObject; parameters: JsonObj
               {name}
             </Link>
           </h1>
-          <StatePill state={stack.stack_status} />
+          <StatePill state={shownState(stack)} />
           <span className="dim">
             {revision === undefined
               ? 'Parameters, environment and files that you do not change stay as they are.'

@@ -85,6 +85,12 @@ function NeedLink({ need }: { need: Need }) {
         {need.name}
       </Link>
     );
+  if (need.kind === 'subscription')
+    return (
+      <Link to="/subscriptions" search={{ sel: need.id }}>
+        {need.name}
+      </Link>
+    );
   if (need.kind === 'service') return <Link to="/services">{need.name}</Link>;
   return <Link to="/dead-letters">Dead letters</Link>;
 }
@@ -95,6 +101,7 @@ const lists = {
   node: { href: '/nodes?find=fault', noun: 'node' },
   host: { href: '/hosts?find=silent', noun: 'host' },
   'dead letters': { href: '/dead-letters', noun: 'cause of dead letters' },
+  subscription: { href: '/subscriptions', noun: 'subscription' },
   service: { href: '/services', noun: 'service' },
 } as const;
 
@@ -200,7 +207,9 @@ function Flow() {
       </b>
       <br />
       <span className="dim">
-        {waiting === 0 ? 'no request waits' : `${plural(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'}`}
+        {waiting === 0
+          ? 'no request waits for a service'
+          : `${plural(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'} for a service`}
       </span>
     </Link>
   );

@@ -4,7 +4,7 @@ import { Link, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { EnrolMany } from '../node/node-parts.tsx';
 import { RackView } from '../node/rack-view.tsx';
-import { nameOfNode } from '../node/racks.ts';
+import { nameOfNode, propertyOf } from '../node/racks.ts';
 import type { Client } from '@anneal/client/connect.ts';
 import { useAsk, useAskEach } from '../live/ask.ts';
 import { Answer } from '../parts/answer.tsx';
@@ -42,6 +42,16 @@ const columns: readonly PagedColumn<NodeRepresentation>[] = [
     by: 'power',
   },
   {
+    name: 'Server',
+    cell: ({ instance_uuid: id, instance_info: info }) =>
+      id !== null && (
+        <Link to="/hosts/$host" params={{ host: id }}>
+          {info?.name ?? id}
+        </Link>
+      ),
+    fills: true,
+  },
+  {
     name: 'BMC answered',
     cell: ({ bmc }) =>
       bmc === null || bmc.failures === 0 ? (
@@ -58,6 +68,11 @@ const columns: readonly PagedColumn<NodeRepresentation>[] = [
     name: 'Class',
     cell: (node) => node.resource_class ?? '',
     by: 'class',
+    isExtra: true,
+  },
+  {
+    name: 'Rack',
+    cell: (node) => propertyOf(node, 'rack'),
     isExtra: true,
   },
   {

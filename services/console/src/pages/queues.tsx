@@ -1,4 +1,5 @@
 /** Every queue: of services, hosts and users. */
+import { keepsAnswers, shownQueueKind } from '@anneal/client/text/queue-name.ts';
 import { type Tone } from '@anneal/client/text/tone.ts';
 import type { QueueRow } from '@anneal/client/representation.ts';
 import { formatDuration } from '@anneal/client/text/time.ts';
@@ -12,8 +13,8 @@ import { PagedTable, type PagedColumn } from '../asking/paged-table.tsx';
 import { Views, type View } from '../parts/views.tsx';
 
 /** What a queue without consumers and with messages needs: a look. */
-const toneOfQueue = ({ depth, consumers, in_flight: busy }: QueueRow): Tone =>
-  depth > 0 && consumers === 0 ? 'failed' : depth + busy > 0 ? 'busy' : 'idle';
+const toneOfQueue = ({ depth, consumers, in_flight: busy, ...row }: QueueRow): Tone =>
+  keepsAnswers(row) ? 'idle' : depth > 0 && consumers === 0 ? 'failed' : depth + busy > 0 ? 'busy' : 'idle';
 
 const columns: readonly PagedColumn<QueueRow>[] = [
   {
@@ -47,7 +48,7 @@ const columns: readonly PagedColumn<QueueRow>[] = [
     isNumber: true,
     isExtra: true,
   },
-  { name: 'Kind', cell: ({ kind }) => <span className="dim">{kind}</span>, isExtra: true },
+  { name: 'Kind', cell: (row) => <span className="dim">{shownQueueKind(row)}</span>, isExtra: true },
 ];
 
 const views: readonly View[] = [

@@ -1,4 +1,5 @@
 /** One stack: why it stands where it stands, what can be done, and its parts. */
+import { changedTime, shownState } from '@anneal/client/text/stack-state.ts';
 import { toneOf } from '@anneal/client/text/tone.ts';
 import type { StackAct } from '@anneal/contracts/calls/stacks.ts';
 import type { Stack } from '@anneal/client/representation.ts';
@@ -17,6 +18,7 @@ import { Age } from '../parts/time.tsx';
 import { WhyCard } from '../asking/why.tsx';
 import { useSession } from '../session/session.tsx';
 import { Abandon } from '../stack/abandon.tsx';
+import { Cancel } from '../stack/cancel.tsx';
 import { StackEvents } from '../stack/events.tsx';
 import { StackHistory } from '../stack/history-tab.tsx';
 import { Snapshots } from '../stack/snapshots.tsx';
@@ -88,12 +90,6 @@ export function StackPage() {
 const isDescribed = (description: string | null | undefined): boolean =>
   description !== '' && description !== undefined && description !== null && description !== 'No description';
 
-/** The command of an action that the heading offers. */
-function commandOf({ kind, ...options }: StackAct, name: string): string {
-  if (kind !== 'cancel') return `anneal stack ${kind} ${name}`;
-  return `anneal stack cancel ${name}${'rollback' in options && options.rollback ? '' : ' --no-rollback'}`;
-}
-
 function Heading({ stack }: { stack: Stack }) {
   const { client, session } = useSession();
   const { attempt } = useNotify();
@@ -103,7 +99,7 @@ function Heading({ stack }: { stack: Stack }) {
   const act = (label: string, action: StackAct) => (
     <Act
       label={label}
-      command={commandOf(action, name)}
+      command={`anneal stack ${action.kind} ${name}`}
       request={`POST /api/v1/stacks/${encodeURIComponent(name)}/actions`}
       onAct={() =>
         attempt(
@@ -127,16 +123,16 @@ function Heading({ stack }: { stack: Stack }) {
   return (
     <div className="heading">
       <h1>{name}</h1>
-      <StatePill state={status} />
+      <StatePill state={shownState(stack)} />
       <span className="dim about" title={stack.description ?? ''}>
-        changed <Age since={stack.updated_time ?? stack.creation_time} /> ago
+        changed <Age since={changedTime(stack)} /> ago
         {isDescribed(stack.description) && ` · ${stack.description}`}
       </span>
       <div className="actions">
         {status.endsWith('FAILED') && act('Retry', { kind: 'retry' })}
         {status === 'UPDATE_FAILED' && act('Roll back', { kind: 'rollback' })}
-        {status === 'UPDATE_IN_PROGRESS' && act('Cancel', { kind: 'cancel', rollback: true })}
-        {status === 'CREATE_IN_PROGRESS' && act('Cancel', { kind: 'cancel', rollback: false })}
+        {status === 'UPDATE_IN_PROGRESS' && <Cancel stack={name} rollback />}
+        {status === 'CREATE_IN_PROGRESS' && <Cancel stack={name} rollback={false} />}
         {!isBusy && act('Check', { kind: 'check' })}
         {!isBusy && status.endsWith('COMPLETE') && act('Suspend', { kind: 'suspend' })}
         {status === 'SUSPEND_COMPLETE' && act('Resume', { kind: 'resume' })}
@@ -160,11 +156,11 @@ function Heading({ stack }: { stack: Stack }) {
 }
 
 function Now({ stack }: { stack: Stack }) {
-  const { stack_name: name, stack_status: status } = stack;
+  const { stack_name: name } = stack;
   const why = useAsk(['stack', name, 'why'], (client) => client.actions.why({ stack: name }), 5000);
   return (
     <div className="stackwise">
-      <Answer of={why}>{(shown) => <WhyCard why={shown} tone={toneOfWhy(shown, toneOf(status))} />}</Answer>
+      <Answer of={why}>{(shown) => <WhyCard why={shown} tone={toneOfWhy(shown, toneOf(shownState(stack)))} />}</Answer>
       <Failures stack={stack} />
       <WorkOf stack={name} />
     </div>

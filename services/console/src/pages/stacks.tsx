@@ -1,5 +1,6 @@
 /** All stacks of the project. */
 import type { StackRow } from '@anneal/client/representation.ts';
+import { changedTime, shownState } from '@anneal/client/text/stack-state.ts';
 import { toneOf } from '@anneal/client/text/tone.ts';
 import type { Overview } from '@anneal/contracts/calls/overview.ts';
 import { Link } from '@tanstack/react-router';
@@ -29,8 +30,6 @@ function reasonsIn({ needs, working }: Overview): Reasons {
   return reasons;
 }
 
-const changed = (row: StackRow): string => row.updated_time ?? row.creation_time ?? '';
-
 const columnsWith = (reasons: Reasons): readonly PagedColumn<StackRow>[] => [
   {
     name: 'Name',
@@ -43,13 +42,15 @@ const columnsWith = (reasons: Reasons): readonly PagedColumn<StackRow>[] => [
   },
   {
     name: 'State',
-    cell: ({ id, stack_status: status }) => {
+    cell: (row) => {
+      const { id } = row;
+      const status = shownState(row);
       const tone = toneOf(status);
       return <StateWord state={status} tone={tone === 'busy' && reasons.get(id)?.needsPerson ? 'wait' : tone} />;
     },
     by: 'status',
   },
-  { name: 'Changed', cell: (row) => <Age since={changed(row)} />, by: 'changed', isNumber: true },
+  { name: 'Changed', cell: (row) => <Age since={changedTime(row) ?? ''} />, by: 'changed', isNumber: true },
   {
     name: 'Reason',
     cell: ({ id, stack_status_reason: reason }) => (

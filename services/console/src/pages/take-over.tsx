@@ -1,4 +1,5 @@
 /** A stack of objects that exist already: of an abandoned stack, or of a stack of a running Heat. */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import type { ImportRequest, StackImport } from '@anneal/client/actions.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { useNavigate } from '@tanstack/react-router';
@@ -31,7 +32,7 @@ interface Chosen {
 async function dataOf(file: File): Promise<Chosen> {
   let data: unknown;
   try {
-    data = JSON.parse(await file.text());
+    data = parseExact(await file.text());
   } catch (error) {
     throw new Error(`Cannot read ${file.name}: ${error instanceof Error ? error.message : 'it is not JSON'}.`, {
       cause: error,

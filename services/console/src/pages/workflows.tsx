@@ -1,4 +1,5 @@
 /** Workflows: their executions, the tasks of one and what an operator can do with them, their definitions and schedules. */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import type { ExecutionTaskView, ExecutionView } from '@anneal/contracts/calls/workflow.ts';
 import { formatDuration } from '@anneal/client/text/time.ts';
 import { toneOf } from '@anneal/client/text/tone.ts';
@@ -90,7 +91,7 @@ function Start({ onStart }: { onStart: (id: string) => void }) {
   const start = (event: FormEvent): void => {
     event.preventDefault();
     void attempt(async () => {
-      const { id } = await client.executions.start({ workflow: name, input: JSON.parse(input) as never });
+      const { id } = await client.executions.start({ workflow: name, input: parseExact(input) as never });
       await queries.invalidateQueries({ queryKey: ['executions'] });
       onStart(id);
     }, `${name} has started.`);
@@ -175,6 +176,7 @@ function ExecutionActions(props: {
       {!isOver(execution.state) && (
         <Confirm
           label="Cancel"
+          keep="Let it run"
           title={`Cancel this execution of ${execution.workflow}?`}
           {...same('cancel')}
           onConfirm={async () => onAct({ kind: 'cancel' }, 'The execution is cancelled.')}

@@ -1,4 +1,4 @@
-/** Asks before an action that destroys. A large one must be confirmed by typing the name of the object. */
+/** Asks before an action that destroys. A large one must be confirmed by typing the name of the object, or a reason. */
 import { Dialog } from 'radix-ui';
 import { useState, type ReactNode } from 'react';
 
@@ -10,18 +10,24 @@ export function Confirm(props: {
   children: ReactNode;
   /** The word to type. */
   name?: string;
+  /** The question that a text must answer, instead of a word to type. */
+  asks?: string;
   command: string;
+  /** The button that changes nothing. Default: Cancel. */
+  keep?: string;
   /** The same in the API. */
   request?: string;
-  onConfirm: () => Promise<unknown>;
+  /** @param answer the text that answers the question. */
+  onConfirm: (answer: string) => Promise<unknown>;
 }) {
+  const { name, asks, keep = 'Cancel' } = props;
   const [isOpen, setOpen] = useState(false);
   const [typed, setTyped] = useState('');
-  const isReady = props.name === undefined || typed === props.name;
+  const isReady = asks === undefined ? name === undefined || typed === name : typed.trim() !== '';
   const confirm = async () => {
     setOpen(false);
     setTyped('');
-    await props.onConfirm();
+    await props.onConfirm(typed);
   };
   return (
     <Dialog.Root
@@ -46,11 +52,15 @@ export function Confirm(props: {
           <Dialog.Description asChild>
             <div>{props.children}</div>
           </Dialog.Description>
-          {props.name !== undefined && (
+          {(name !== undefined || asks !== undefined) && (
             <label className="stackwise tight">
-              <span>
-                Type <code>{props.name}</code> to confirm
-              </span>
+              {asks === undefined ? (
+                <span>
+                  Type <code>{name}</code> to confirm
+                </span>
+              ) : (
+                <span>{asks}</span>
+              )}
               <input
                 className="field"
                 autoComplete="off"
@@ -63,27 +73,33 @@ export function Confirm(props: {
               />
             </label>
           )}
-          <p className="dim wraps">
-            The same in a terminal: <code>{props.command}</code>
-            {props.request !== undefined && (
-              <>
-                {' '}
-                and in the API: <code>{props.request}</code>
-              </>
-            )}
-          </p>
+          <Ways command={props.command} request={props.request} />
           <div className="row">
             <button className="button danger first" type="button" disabled={!isReady} onClick={() => void confirm()}>
               {props.label}
             </button>
             <Dialog.Close asChild>
               <button className="button" type="button">
-                Cancel
+                {keep}
               </button>
             </Dialog.Close>
           </div>
         </Dialog.Content>
       </Dialog.Portal>
     </Dialog.Root>
+  );
+}
+
+function Ways({ command, request }: { command: string; request: string | undefined }) {
+  return (
+    <p className="dim wraps">
+      The same in a terminal: <code>{command}</code>
+      {request !== undefined && (
+        <>
+          {' '}
+          and in the API: <code>{request}</code>
+        </>
+      )}
+    </p>
   );
 }

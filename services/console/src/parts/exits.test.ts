@@ -5,24 +5,21 @@ it('runs the commands that need nothing but a press', () => {
   const labels = [
     'anneal stack retry web',
     'anneal stack rollback web',
-    'anneal stack cancel web',
-    'anneal stack cancel web --no-rollback',
     'anneal hook clear web database pre-create',
-    'anneal resource skip web database',
     'anneal dead-letter replay 7',
     'anneal workflow resume run-1',
     'anneal node provide machine-1 --verb manage',
   ].map((command) => exitActionOf(command)?.label);
-  expect(labels).toEqual([
-    'Retry',
-    'Roll back',
-    'Cancel',
-    'Cancel',
-    'Clear pre-create',
-    'Skip database',
-    'Replay',
-    'Resume the workflow',
-    'Verify again',
+  expect(labels).toEqual(['Retry', 'Roll back', 'Clear pre-create', 'Replay', 'Resume the workflow', 'Verify again']);
+});
+
+it('leads to the page that asks, before a command that takes work back or accepts a failure', () => {
+  const commands = ['stack cancel web', 'stack cancel web --no-rollback', 'resource skip web pool/0'];
+  expect(commands.map((command) => exitActionOf(`anneal ${command}`))).toEqual(commands.map(() => undefined));
+  expect(commands.map((command) => exitPageOf(`anneal ${command}`))).toEqual([
+    { label: 'Cancel …', href: '/stacks/web' },
+    { label: 'Cancel …', href: '/stacks/web' },
+    { label: 'Skip pool/0 …', href: '/stacks/web?tab=resources&sel=pool%2F0' },
   ]);
 });
 

@@ -1,6 +1,8 @@
 /** The ways out that `why` names as commands: as actions and pages of the console. Pure. */
+import { createReplayer } from '@anneal/client/replay-letters.ts';
 import type { Client } from '@anneal/client/connect.ts';
 import type { StackAct } from '@anneal/contracts/calls/stacks.ts';
+import { refuseDead } from './replayed.ts';
 
 export interface ExitAction {
   readonly label: string;
@@ -10,7 +12,7 @@ export interface ExitAction {
   readonly done: string;
   readonly run: (client: Client) => Promise<unknown>;
 }
-/** A page that shows what the command prints, or that has a form for what it does. */
+/** A page that shows what the command prints, or that has a form for what it does, or asks before it. */
 export interface ExitPage {
   readonly label: string;
   readonly href: string;
@@ -22,8 +24,6 @@ const onStack: Readonly<Record<string, { label: string; action: StackAct }>> = {
   retry: { label: 'Retry', action: { kind: 'retry' } },
   rollback: { label: 'Roll back', action: { kind: 'rollback' } },
   resume: { label: 'Resume', action: { kind: 'resume' } },
-  cancel: { label: 'Cancel', action: { kind: 'cancel', rollback: true } },
-  'cancel --no-rollback': { label: 'Cancel', action: { kind: 'cancel', rollback: false } },
 };
 
 function actionOnStack(stack: string, verb: string): ExitAction | undefined {
@@ -63,14 +63,6 @@ export function exitActionOf(command: string): ExitAction | undefined {
     const request = `POST /api/v1/stacks/${encoded(first)}/resources/${encoded(second)}/actions`;
     return { label: `Clear ${third}`, request, done: `Cleared ${third} on ${second}.`, run };
   }
-  if (noun === 'resource' && verb === 'skip') {
-    return {
-      label: `Skip ${second}`,
-      request: `POST /api/v1/stacks/${encoded(first)}/resources/${encoded(second)}/actions`,
-      done: `Skipped ${second} of ${first}.`,
-      run: (client) => client.actions.actOn({ stack: first, resource: second, action: { kind: 'skip' } }),
-    };
-  }
   if (noun === 'node' && verb === 'provide' && second === '--verb' && third === 'manage') {
     return {
       label: 'Verify again',
@@ -84,7 +76,7 @@ export function exitActionOf(command: string): ExitAction | undefined {
       label: 'Replay',
       request: `POST /api/v1/dead-letters/${first}/replay`,
       done: 'Sent the message again.',
-      run: (client) => client.deadLetters.replay({ id: first }),
+      run: async (client) => refuseDead([await createReplayer(client.deadLetters)({ id: first })]),
     };
   }
   if (noun === 'workflow' && verb === 'resume') return onExecution(first, 'Resume the workflow', { kind: 'resume' });
@@ -94,7 +86,12 @@ export function exitActionOf(command: string): ExitAction | undefined {
 const pages: Readonly<Record<string, (words: readonly string[]) => ExitPage>> = {
   'stack failures': ([stack = '']) => ({ label: 'Failures', href: `/stacks/${encoded(stack)}` }),
   'stack update': ([stack = '']) => ({ label: 'Change …', href: `/stacks/${encoded(stack)}/change` }),
+  'stack cancel': ([stack = '']) => ({ label: 'Cancel …', href: `/stacks/${encoded(stack)}` }),
   'stack delete': ([stack = '']) => ({ label: 'Delete …', href: `/stacks/${encoded(stack)}` }),
+  'resource skip': ([stack = '', name = '']) => ({
+    label: `Skip ${name} …`,
+    href: `/stacks/${encoded(stack)}?tab=resources&sel=${encoded(name)}`,
+  }),
   'resource show': ([stack = '', name = '']) => ({
     label: `Show ${name}`,
     href: `/stacks/${encoded(stack)}?tab=resources&sel=${encoded(name)}`,
@@ -111,6 +108,7 @@ const pages: Readonly<Record<string, (words: readonly string[]) => ExitPage>> = 
   'host show': ([name = '']) => ({ label: `Show ${name}`, href: `/hosts/${encoded(name)}` }),
   'queue peek': ([name = '']) => ({ label: 'Look into the queue', href: `/queues/${encoded(name)}` }),
   'service list': () => ({ label: 'Services', href: '/services' }),
+  'subscription show': ([id = '']) => ({ label: 'Subscription', href: `/subscriptions?sel=${encoded(id)}` }),
   'dead-letter show': () => ({ label: 'Dead letters', href: '/dead-letters' }),
   'workflow tasks': ([id = '']) => ({ label: 'Show the workflow', href: `/workflows?sel=${encoded(id)}` }),
   'project quota': ([id = '']) => ({ label: 'Quota', href: `/projects/${encoded(id)}` }),
@@ -128,6 +126,7 @@ export function isShown(href: string, shown: { readonly pathname: string; readon
 /** The page for a command; undefined when only a terminal has it. */
 export function exitPageOf(command: string): ExitPage | undefined {
   const [noun = '', verb = '', ...rest] = wordsOf(command) ?? [];
-  if (rest.some((word) => word.startsWith('-'))) return undefined;
+  // A cancel without a rollback is asked for on the same page.
+  if (rest.some((word) => word.startsWith('-') && word !== '--no-rollback')) return undefined;
   return pages[`${noun} ${verb}`]?.(rest);
 }

@@ -15,7 +15,7 @@ export interface Undo {
 }
 interface Notify {
   /** Runs an action; says `done` when it succeeds and the reason when it fails. Resolves to whether it succeeded. */
-  readonly attempt: (action: () => Promise<unknown>, done: string, undo?: Undo) => Promise<boolean>;
+  readonly attempt: (action: () => Promise<unknown>, done: string | (() => string), undo?: Undo) => Promise<boolean>;
 }
 
 const NotifyContext = createContext<Notify | undefined>(undefined);
@@ -44,7 +44,7 @@ export function Notices({ children }: { children: ReactNode }) {
       attempt: async (action, done, undo) => {
         try {
           await action();
-          add({ text: done, isError: false, undo });
+          add({ text: typeof done === 'string' ? done : done(), isError: false, undo });
           return true;
         } catch (error) {
           add({ text: reasonOf(error), isError: true });

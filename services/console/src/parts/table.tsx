@@ -1,4 +1,5 @@
 /** A table of any length: only the visible rows are in the page. Sorted by a column, filtered by words. */
+import { byNaturalOrder } from '@anneal/contracts/natural-order.ts';
 import { rowMatcherOf } from '@anneal/contracts/page.ts';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef, useState, type ReactNode, type RefObject } from 'react';
@@ -165,12 +166,7 @@ function sorted<T>(
   const sign = isUp ? 1 : -1;
   return rows.toSorted((left, right) => {
     const [a, b] = [by(left), by(right)];
-    return (
-      sign *
-      (typeof a === 'number' && typeof b === 'number'
-        ? a - b
-        : String(a).localeCompare(String(b), undefined, { numeric: true }))
-    );
+    return sign * (typeof a === 'number' && typeof b === 'number' ? a - b : byNaturalOrder(String(a), String(b)));
   });
 }
 

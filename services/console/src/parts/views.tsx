@@ -34,6 +34,7 @@ export function Views({ list, known }: { list: string; known: readonly View[] })
       className="chip"
       to="."
       search={(last) => ({ ...last, find: wanted === '' ? undefined : wanted })}
+      activeOptions={{ includeSearch: true, explicitUndefined: true }}
       data-status={find === wanted ? 'active' : undefined}
       aria-current={find === wanted ? 'page' : false}
     >

@@ -20,7 +20,8 @@ const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname);
 
 const PlaceOfPassword = () => (
   <p className="dim">
-    The password of a local server is in <code>.anneal/credentials.json</code>.
+    The password of a local server is in <code>credentials.json</code> in its data folder: <code>.anneal</code>, or that
+    of <code>--data</code> or <code>ANNEAL_DATA</code>.
   </p>
 );
 

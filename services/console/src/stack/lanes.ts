@@ -42,3 +42,31 @@ export function lanesOf(ran: readonly Ran[]): readonly TimelineLane[] {
   );
   return Array.from(lanes, ([name, bars]) => ({ name, key: name, bars }));
 }
+
+/** The work of one action of the stack, between two times at which nothing ran. */
+export interface TimelineAction {
+  readonly from: number;
+  readonly to: number;
+  readonly ran: readonly Ran[];
+}
+
+/** Between two steps of one action something always runs, apart from messages on their way. */
+const idleMs = 2_000;
+
+/**
+ * The actions, the oldest first. A resource shows only its latest action, so an earlier one has those that no later one
+ * has touched.
+ */
+export function timelineActions(ran: readonly Ran[]): readonly TimelineAction[] {
+  const actions: { from: number; to: number; ran: Ran[] }[] = [];
+  for (const each of ran.toSorted((a, b) => a.start - b.start)) {
+    const last = actions.at(-1);
+    if (last && each.start <= last.to + idleMs) {
+      last.ran.push(each);
+      last.to = Math.max(last.to, each.end);
+    } else {
+      actions.push({ from: each.start, to: Math.max(each.end, each.start + 1), ran: [each] });
+    }
+  }
+  return actions;
+}

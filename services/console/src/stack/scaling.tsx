@@ -1,6 +1,6 @@
 /** The groups of a stack that scale: size over time and why, members, pause and resize; and the alarms of the stack. */
 import type { GroupAct, GroupView } from '@anneal/contracts/calls/scaling.ts';
-import { formatClock } from '@anneal/client/text/time.ts';
+import { formatClock, formatDuration } from '@anneal/client/text/time.ts';
 import { toneOf } from '@anneal/client/text/tone.ts';
 import { useEffect, useRef, useState } from 'react';
 import { useAsk } from '../live/ask.ts';
@@ -12,9 +12,10 @@ import { useNotify } from '../parts/notices.tsx';
 import { Mark, QuietMark, StatePill, wordsOf } from '../parts/state.tsx';
 import { useSession } from '../session/session.tsx';
 import { Same } from '../parts/same.tsx';
-import { Clock } from '../parts/time.tsx';
+import { Clock, useNow } from '../parts/time.tsx';
 import { Alarms } from './alarms.tsx';
 import type { PlacedResource } from './resources.tsx';
+import { sizeSteps } from './size-steps.ts';
 
 const isGroup = ({ resource_type: type }: PlacedResource): boolean =>
   /AutoScalingGroup$|Scaling::Group$|InstanceGroup$/.test(type);
@@ -299,27 +300,11 @@ function Refresh({ stack, path, group: { refresh } }: { stack: string; path: str
   );
 }
 
-function Outcomes({ group: { outcomes, size } }: { group: GroupView }) {
+function Outcomes({ group: { outcomes } }: { group: GroupView }) {
   if (outcomes.length === 0) return <p className="dim">Nothing has asked for another size yet.</p>;
-  const applied = outcomes.filter(({ result }) => result === 'applied').toReversed();
-  const sizes = applied.length === 0 ? [size] : [applied[0]?.before ?? size, ...applied.map(({ after }) => after)];
-  const most = Math.max(1, ...sizes);
-  const step = 600 / Math.max(1, sizes.length);
-  const points = sizes.flatMap((each, at) => {
-    const y = 60 - (54 * each) / most;
-    return [`${at * step},${y}`, `${(at + 1) * step},${y}`];
-  });
   return (
     <>
-      <svg
-        className="chart"
-        viewBox="0 0 600 64"
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`Size after each change: ${sizes.join(', ')}`}
-      >
-        <polyline points={points.join(' ')} vectorEffect="non-scaling-stroke" />
-      </svg>
+      <Sizes changes={outcomes.filter(({ result }) => result === 'applied')} />
       <ul className="log flat" aria-label="Changes of size">
         {outcomes.map(({ id, at, result, before, after, message }) => (
           <li key={id}>
@@ -333,5 +318,34 @@ function Outcomes({ group: { outcomes, size } }: { group: GroupView }) {
         ))}
       </ul>
     </>
+  );
+}
+
+const chart = { width: 600, height: 54 };
+
+/** The size over time. The list below it says the same in words. */
+function Sizes({ changes }: { changes: GroupView['outcomes'] }) {
+  const now = useNow();
+  const found = sizeSteps(changes, { now, ...chart });
+  if (!found) return null;
+  const { points, from, most } = found;
+  return (
+    <figure className="sizes">
+      <span className="dim number">{most}</span>
+      <svg
+        className="chart"
+        viewBox={`0 -5 ${chart.width} ${chart.height + 10}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`Size over the last ${formatDuration(now - from)}, at most ${most}`}
+      >
+        <polyline points={points.map((point) => point.join(',')).join(' ')} vectorEffect="non-scaling-stroke" />
+      </svg>
+      <span className="dim number low">0</span>
+      <span className="dim axis">
+        <Clock time={new Date(from).toISOString()} />
+        <span>now</span>
+      </span>
+    </figure>
   );
 }

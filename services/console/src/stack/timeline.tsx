@@ -1,26 +1,30 @@
-/** What ran when: one bar per resource, from the start of its latest action to its end, in lanes by host. */
-import { formatDuration } from '@anneal/client/text/time.ts';
+/** What ran when in one action of the stack: one bar per resource, from its start to its end, in lanes by host. */
+import { formatClock, formatDuration } from '@anneal/client/text/time.ts';
 import { toneOf } from '@anneal/client/text/tone.ts';
 import { useState } from 'react';
 import { wordsOf } from '../parts/state.tsx';
 import { useNow } from '../parts/time.tsx';
 import type { PlacedResource } from './resources.tsx';
-import { lanesOf, type Ran } from './lanes.ts';
+import { lanesOf, timelineActions, type Ran } from './lanes.ts';
 
 const mostShown = 200;
+/** The newest actions that can be chosen. */
+const mostActions = 6;
 
 export function Timeline({ resources }: { resources: readonly PlacedResource[] }) {
   const now = useNow();
   const [isByHost, setByHost] = useState(false);
-  const ran = resources.flatMap((resource): Ran[] => {
+  const [chosen, choose] = useState<number>();
+  const all = resources.flatMap((resource): Ran[] => {
     if (resource.started_at === null) return [];
     const start = Date.parse(resource.started_at);
     const isOpen = resource.finished_at === null || Date.parse(resource.finished_at) < start;
     return [{ resource, start, end: isOpen ? now : Date.parse(resource.finished_at ?? '') }];
   });
-  if (ran.length === 0) return null;
-  const from = Math.min(...ran.map(({ start }) => start));
-  const to = Math.max(...ran.map(({ end }) => end), from + 1);
+  const actions = timelineActions(all);
+  const action = actions.find(({ from }) => from === chosen) ?? actions.at(-1);
+  if (!action) return null;
+  const { from, to, ran } = action;
   const percent = (time: number): string => `${(100 * (time - from)) / (to - from)}%`;
   const rows = isByHost
     ? lanesOf(ran)
@@ -36,6 +40,19 @@ export function Timeline({ resources }: { resources: readonly PlacedResource[] }
       <header>
         <h2>Timeline</h2>
         <span className="more row">
+          {actions.length > 1 &&
+            actions.slice(-mostActions).map((each) => (
+              <button
+                key={each.from}
+                type="button"
+                className="button"
+                aria-pressed={each === action}
+                title={`${each.ran.length} resources, ${formatDuration(each.to - each.from)}`}
+                onClick={() => choose(each.from)}
+              >
+                {formatClock(new Date(each.from).toISOString())}
+              </button>
+            ))}
           {formatDuration(to - from)}
           {rows.length > mostShown && `, the first ${mostShown} of ${rows.length}`}
           <button type="button" className="button" aria-pressed={isByHost} onClick={() => setByHost(!isByHost)}>

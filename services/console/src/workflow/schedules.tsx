@@ -1,4 +1,5 @@
 /** The schedules that start workflows at the times of a cron expression. */
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import type { CronTriggerView } from '@anneal/contracts/calls/workflow.ts';
 import { formatClock } from '@anneal/client/text/time.ts';
 import { useState, type FormEvent } from 'react';
@@ -84,7 +85,7 @@ function NewSchedule() {
   const [input, setInput] = useState('{}');
   const create = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    const start = () => client.cronTriggers.create({ name, workflow, pattern, input: JSON.parse(input) as never });
+    const start = () => client.cronTriggers.create({ name, workflow, pattern, input: parseExact(input) as never });
     if (await change(start, `${name} starts ${workflow} at its times.`)) setName('');
   };
   return (

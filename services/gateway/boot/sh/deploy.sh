@@ -26,8 +26,10 @@ range_from() { [ "$1" = 0 ] || echo "--range $(($1 * 1048576))-"; }
 status_of_answer() { sed -n 's/^HTTP[^ ]* \([0-9]*\).*/\1/p' "$run/headers" 2>/dev/null | tail -n 1; }
 fetch() {
   rm -f "$run/headers"
-  curl --silent --show-error --fail --location --connect-timeout 30 --speed-limit 1024 --speed-time 60 \
-    --dump-header "$run/headers" "$@" ${image_header:+--header "$image_header"} "$image_url" 2>"$run/curl"
+  # The token of an image that Anneal keeps goes only to its gateway.
+  [ -n "$image_header" ] && set -- "$@" --header "$image_header" || set -- "$@" --location
+  curl --silent --show-error --fail --connect-timeout 30 --speed-limit 1024 --speed-time 60 \
+    --dump-header "$run/headers" "$@" "$image_url" 2>"$run/curl"
 }
 # The image cannot be used: no other machine could write it either. The network is not the cause, because the report arrives.
 blame_image() { spoil; give_up "$1" ImageUnusable; }
@@ -111,13 +113,20 @@ deploy() {
   choose_disk
   write_image
   write_config_drive
+  powers_off=yes
   report written "$image_name is on $(describe "$best")"
   while [ -z "$settled" ] && [ "$code" = 200 ]; do
     sleep 1
     send_report written "$image_name is on $(describe "$best")"
   done
-  [ -n "$settled" ] || { sync; poweroff -f; }
-  say 'rebooting from the disk'
   sync
-  reboot -f
+  # Many BMCs apply a change of the boot only at a start from off, so the BMC starts the machine.
+  if [ -z "$settled" ] || [ -n "$power_off" ]; then
+    say 'powering off; the BMC starts this machine from its disk'
+    poweroff -f
+  else
+    # The server has a version that waits for a restart.
+    say 'restarting from the disk'
+    reboot -f
+  fi
 }

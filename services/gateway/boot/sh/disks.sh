@@ -1,14 +1,17 @@
 # Steps of a machine that booted the ramdisk. The lines before this one set the values that the server gave.
 umask 077
+powers_off=
 say() { echo "anneal: $*"; }
-# Sends the result $1 with the message $2, and the code $3 of a failure that is not the machine's. Sets `code` and `settled`.
+# Sends the result $1 with the message $2, and the code $3 of a failure that is not the machine's. Sets `code`, `settled`
+# and `power_off`.
 send_report() {
   text=$(printf %s "$2" | tr -d '\000-\037"\\' | head -c 3000)
-  answer=$(printf '{"status": "%s", "message": "%s"%s}' "$1" "$text" "${3:+, \"code\": \"$3\"}" |
+  answer=$(printf '{"status": "%s", "message": "%s"%s%s}' "$1" "$text" "${3:+, \"code\": \"$3\"}" "${powers_off:+, \"powers_off\": true}" |
     curl --silent --max-time 60 --write-out ' %{http_code}' --header "X-Auth-Token: $report_token" \
       --header 'Content-Type: application/json' --data-binary @- "$gateway_url/boot/v1/report")
-  code=${answer##* } settled=
+  code=${answer##* } settled= power_off=
   case $answer in *'"settled":true'*) settled=yes ;; esac
+  case $answer in *'"power_off":true'*) power_off=yes ;; esac
 }
 # Repeats a report until the server has it, or refuses it.
 report() {

@@ -44,6 +44,7 @@ export const signalRoutes = ({ ask }: { ask: Ask }): Route[] => [
     path: `${stackPath}/resources/{resource}/signal`,
     summary: 'Signal a resource, or clear a hook of it.',
     signallers: true,
+    answersRuns: true,
     body: json.optional(),
     answer: json,
     handle: async ({ params, body = null, request, reply }) => {
@@ -58,6 +59,7 @@ export const signalRoutes = ({ ask }: { ask: Ask }): Route[] => [
 
 /** Sends a signal, or clears the hook that the signal names. */
 async function signalByUser(ask: Ask, input: ResourceRouteInput, signal: Json): ReturnType<typeof signalByGrant> {
+  if (input.request.unreadable) throw input.request.unreadable.error;
   const [{ project, id, name: stack }, { name: resource }] = await resourceAt(ask, input);
   const data = { project, stack: id, resource, occasion: occasionOf(input.request) };
   const hook = isObject(signal) ? signal['unset_hook'] : undefined;

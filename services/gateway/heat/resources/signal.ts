@@ -1,8 +1,7 @@
 /** Sends a signal by a grant, from any API: to its resource and never to a replacement, or as the answer of its run. */
 import { outputLimit } from '@anneal/contracts/calls/host-messages.ts';
 import { queuePost } from '@anneal/contracts/calls/queues.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
-import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { hostResponsesQueue } from '@anneal/contracts/queues.ts';
 import { stackSignal } from '@anneal/contracts/calls/resources.ts';
 import type { SignalGrant } from '@anneal/runtime/secrets/signal-grant.ts';
@@ -27,6 +26,7 @@ export async function signalByGrant(
     await answerByGrant(ask, { project, hostId: run.host_id, runId: run.id }, signal);
     return {};
   }
+  if (request.unreadable) throw request.unreadable.error;
   const occasion = occasionOfGrant(grant, request);
   return ask('scheduling', stackSignal, { project, data: { project, stack, resource, resource_id, signal, occasion } });
 }
@@ -34,23 +34,25 @@ export async function signalByGrant(
 /**
  * Posts a signal of heat-config-notify as the answer of a run to the host's responses. Every transport ends here, so a
  * signal that arrives twice, late, or for a replaced run has the same effect as such an answer of Anneal's agent.
- * @throws AnnealError InvalidRequest for a signal that is no object
+ * @param signal what the hook sent; a text when it is not readable
+ * @throws AnnealError InvalidRequest for a signal that is no answer; then the run has failed
  */
 export async function answerByGrant(
   ask: Ask,
   { project, hostId, runId }: { project: string; hostId: string; runId: string },
   signal: Json,
 ): Promise<void> {
-  if (signal !== null && !isObject(signal)) {
-    throw new AnnealError('InvalidRequest', 'The signal of a deployment must be a JSON object.');
-  }
   const queue = hostResponsesQueue(hostId);
   const messages = [{ body: answerOfSignal(signal ?? {}, runId), ttl: 600 }];
-  await ask('configuration', queuePost, { project, data: { project, queue, client_id: hostId, messages } });
+  await ask('configuration', queuePost, { project, data: { project, queue, client_id: hostId, run: runId, messages } });
 }
 
-/** The answer with the id of its run. A hook without output sends an empty signal, which means success. */
-export function answerOfSignal(signal: JsonObject, runId: string): JsonObject {
+/**
+ * The answer with the id of its run. A hook without output sends an empty signal, which means success. A signal that is
+ * no object is no answer, and stays as it is.
+ */
+export function answerOfSignal(signal: Json, runId: string): Json {
+  if (!isObject(signal)) return signal;
   const { deploy_stdout, deploy_stderr, deploy_status_code } = signal;
   return {
     ...signal,

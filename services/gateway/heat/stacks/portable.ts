@@ -3,6 +3,7 @@
  * hidden parameters are exported in the clear, as in Heat, and the operator must keep the file secret. Secret
  * attributes of resources are left out, because the adopting installation derives or reads them again.
  */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { Pace } from '@anneal/contracts/slices/pace.ts';
 import { asWritten, type Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -17,7 +18,7 @@ export async function portable(exported: JsonObject, secrets: Secrets, pace: Pac
     else if (shown.has(name) && isObject(value)) parts.push([name, withoutSecrets(value, secrets)]);
     else parts.push([name, secrets.open(value)]);
   }
-  return Object.fromEntries(parts);
+  return toRecord(parts);
 }
 
 async function portableResources(resources: JsonObject, secrets: Secrets, pace: Pace): Promise<JsonObject> {
@@ -26,12 +27,12 @@ async function portableResources(resources: JsonObject, secrets: Secrets, pace: 
     if (pace.isOver) await pace.turn();
     entries.push([name, isObject(resource) ? await portable(resource, secrets, pace) : resource]);
   }
-  return Object.fromEntries(entries);
+  return toRecord(entries);
 }
 
 /** A seal that a user copied into the value is no secret, and stays as the user wrote it. */
 const withoutSecrets = (values: JsonObject, secrets: Secrets): JsonObject =>
-  Object.fromEntries(
+  toRecord(
     Object.entries(values).flatMap(([name, value]): [string, Json][] => {
       const written = asWritten(secrets, value);
       return written === undefined ? [] : [[name, written]];

@@ -1,5 +1,4 @@
 /** Previews of an update: Heat's five lists, and Anneal's own plan with the hash under which it can be applied. */
-import { randomUUID } from 'node:crypto';
 import { mapInSlices } from '@anneal/contracts/slices/pace.ts';
 import { json, type JsonObject } from '@anneal/contracts/json.ts';
 import { compileAnswerSchema } from '@anneal/contracts/calls/templating.ts';
@@ -16,6 +15,7 @@ import type { KnownTypes } from '../templates/known-types.ts';
 import { clientGone } from '../../http/client-gone.ts';
 import { shownParameter, stackHref } from '../representation.ts';
 import { changedStackSchema, newStackSchema, replacedStackSchema } from './stack-body.ts';
+import { newUuid } from '../../repeats/ids.ts';
 
 const textsOf = (parameters: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, shownParameter(value)]));
@@ -45,7 +45,6 @@ const previewOfNew = ({ ask, compiler, types }: PreviewOptions): Route =>
     method: 'POST',
     path: '/{project}/stacks/preview',
     summary: 'Preview a new stack: check it, and list its resources.',
-    exactNumbers: true,
     body: newStackSchema,
     answer: z.object({
       stack: z.looseObject({ id: z.string(), stack_name: z.string(), resources: z.array(json) }),
@@ -54,7 +53,7 @@ const previewOfNew = ({ ask, compiler, types }: PreviewOptions): Route =>
     }),
     handle: async ({ body: { name, wanted }, request, reply }) => {
       const project = projectOf(request);
-      const id = randomUUID();
+      const id = newUuid();
       const { target, said } = await compiler.fresh(wanted, {
         project,
         stackName: name,
@@ -96,7 +95,6 @@ const previewOfUpdate = ({ ask, compiler }: PreviewOptions, method: 'PUT' | 'PAT
     method,
     path: `${stackPath}/preview`,
     summary: 'Preview an update of a stack.',
-    exactNumbers: true,
     query: z.object({ show_nested: z.boolean().default(false) }),
     body: method === 'PATCH' ? changedStackSchema : replacedStackSchema,
     answer: z.object({

@@ -1,4 +1,5 @@
 /** Rows of a preview in Heat's form. Each names its stack and its path, which Heat's clients print. Pure. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceType } from '@anneal/contracts/resource-type.ts';
 import type { PlannedChange } from '@anneal/contracts/calls/previews.ts';
@@ -104,8 +105,8 @@ export function nestedRows(
       const attributes = Object.keys(typeOf.get(change.type)?.attributes ?? {}).map((name) => [name, null] as const);
       return {
         ...previewRow(change, { stack, there: new Map() }),
-        properties: Object.fromEntries(properties),
-        attributes: Object.fromEntries(attributes),
+        properties: toRecord(properties),
+        attributes: toRecord(attributes),
       };
     });
   return rowsIn('');

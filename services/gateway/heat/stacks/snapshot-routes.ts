@@ -1,5 +1,4 @@
 /** Snapshots of a stack: take, list, show, delete and restore. */
-import { randomUUID } from 'node:crypto';
 import { type AnnealError, hasCode } from '@anneal/contracts/errors.ts';
 import { json } from '@anneal/contracts/json.ts';
 import { snapshotDelete, snapshotList, snapshotShow, type Snapshot } from '@anneal/contracts/calls/stack-history.ts';
@@ -11,6 +10,7 @@ import { act } from './action-routes.ts';
 import { stackAt, stackPath } from './find-stack.ts';
 import { heatTime } from '../representation.ts';
 import { heatError, plainBody, plainSchema } from '../wording.ts';
+import { newUuid } from '../../repeats/ids.ts';
 
 const one = `${stackPath}/snapshots/{snapshot}` as const;
 const snapshotMissing = (id: string): AnnealError =>
@@ -57,7 +57,7 @@ export const snapshotRoutes = ({ ask }: { ask: Ask }): Route[] => [
     answer: snapshotSchema,
     handle: async ({ params, body, request }) => {
       const stack = await stackAt(ask, { params, request });
-      const id = randomUUID();
+      const id = newUuid();
       await act({ ask, request }, stack, { kind: 'snapshot', id, name: body?.name ?? '' });
       return snapshotBody(await ask('scheduling', snapshotShow, which(stack, id)));
     },

@@ -1,16 +1,14 @@
 /** Translates a request to create, update or validate a stack into a call of templating. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { CompileQuestion } from '@anneal/contracts/calls/templating.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import { failurePolicies, mostTimeoutMinutes, type FailurePolicy } from '@anneal/contracts/calls/stacks.ts';
-import { parse as parseJson } from 'secure-json-parse';
 import { z } from 'zod';
-import { exactReviver } from '@anneal/python/yaml/json-text.ts';
-import { plain } from '@anneal/python/values/exact.ts';
+import { readGivenJson } from '@anneal/runtime/given-json.ts';
 import { bodyReader } from '../../http/input.ts';
 import { booleanOrWord } from '../query.ts';
 import { refuseInHeat } from '../wording.ts';
-import { exactDocument, exactParameters } from './exact-numbers.ts';
 
 /** The request for a stack, in the terms of the gateway. */
 export interface StackRequest {
@@ -70,12 +68,10 @@ const adopted = z
   .union([z.string(), object], 'must be a JSON object')
   .transform((sent, check): unknown => {
     if (typeof sent !== 'string') return sent;
-    try {
-      return parseJson(sent, exactReviver);
-    } catch (error) {
-      check.addIssue(`is not JSON: ${error instanceof Error ? error.message : String(error)}`);
-      return z.NEVER;
-    }
+    const read = readGivenJson(sent);
+    if (read.isRead) return read.value;
+    check.addIssue(read.detail === undefined ? read.why : `is not JSON: ${read.detail}`);
+    return z.NEVER;
   })
   .pipe(
     z.object(
@@ -92,8 +88,7 @@ const commonFields = {
   environment_files: given(names),
   environment: given(document),
   parameters: given(object),
-  // JSON of a template keeps 60.0 apart from 60.
-  timeout_mins: given(z.preprocess((sent) => plain(sent), minutes)),
+  timeout_mins: given(minutes),
   on_failure: given(z.enum(failurePolicies, `must be one of ${failurePolicies.join(', ')}`)),
   disable_rollback: given(flag),
   tags: given(tags),
@@ -154,11 +149,11 @@ function requestOf(body: Fields, check: z.RefinementCtx): StackRequest {
     check.addIssue({ code: 'custom', path: ['environment_files'], message });
   }
   return {
-    template: template === undefined ? undefined : exactDocument(template),
-    environments: environmentsOf(environment, { files: sentFiles, apart }).map(exactDocument),
+    template,
+    environments: environmentsOf(environment, { files: sentFiles, apart }),
     // Environment files may hold secrets. They are kept sealed, among the environments.
-    files: Object.fromEntries(Object.entries(sentFiles).filter(([name]) => !apart.includes(name))),
-    parameters: exactParameters(body.parameters ?? {}),
+    files: toRecord(Object.entries(sentFiles).filter(([name]) => !apart.includes(name))),
+    parameters: body.parameters ?? {},
     clearParameters: body.clear_parameters ?? [],
     // Heat's way to ask for no deadline.
     timeoutMinutes: body.timeout_mins === 0 ? null : body.timeout_mins,
@@ -188,9 +183,9 @@ function takenOver(resources: JsonObject): JsonObject {
     if (!isObject(resource)) return [name, resource];
     const own = Object.entries(resource).filter(([part]) => parts.has(part));
     const { resources: inner } = resource;
-    return [name, { ...Object.fromEntries(own), ...(isObject(inner) && { resources: takenOver(inner) }) }];
+    return [name, { ...toRecord(own), ...(isObject(inner) && { resources: takenOver(inner) }) }];
   });
-  return Object.fromEntries(entries);
+  return toRecord(entries);
 }
 
 /** The environments. Named files win over `environment`, which clients send merged for older servers. */
@@ -219,7 +214,7 @@ function onlyHooks(resources: JsonObject): JsonObject | undefined {
     const inside = isObject(value) ? onlyHooks(value) : undefined;
     return inside ? [[name, inside]] : [];
   });
-  return kept.length > 0 ? Object.fromEntries(kept) : undefined;
+  return kept.length > 0 ? toRecord(kept) : undefined;
 }
 
 /** Seals all values from the client before they are sent, because only the template shows which of them are secret. */

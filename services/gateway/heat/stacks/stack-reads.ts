@@ -1,4 +1,5 @@
 /** Reads one stack: its state, template, environment, files and outputs. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { type Plan, withPassed } from '@anneal/contracts/plan.ts';
 import { readJson } from '@anneal/contracts/slices/json-slices.ts';
@@ -135,9 +136,6 @@ async function document(blobs: Blobs, hash: string, what: string): Promise<JsonO
 
 function maskNamed(secrets: Secrets, values: Json | undefined, hidden: readonly string[]): JsonObject {
   if (!isObject(values)) return {};
-  const shown = Object.entries(secrets.mask(values)).map(([name, value]) => [
-    name,
-    hidden.includes(name) ? '******' : value,
-  ]);
-  return Object.fromEntries(shown) as JsonObject;
+  const shown = Object.entries(secrets.mask(values));
+  return toRecord(shown.map(([name, value]): [string, Json] => [name, hidden.includes(name) ? '******' : value]));
 }

@@ -1,5 +1,4 @@
 /** Creating, changing and deleting stacks. */
-import { randomUUID } from 'node:crypto';
 import { hasCode } from '@anneal/contracts/errors.ts';
 import { stackCreate, stackDelete, stackUpdate } from '@anneal/contracts/calls/stacks.ts';
 import { compileAnswerSchema } from '@anneal/contracts/calls/templating.ts';
@@ -15,6 +14,7 @@ import { arnPrefix, lookupPaths, redirect, rootStackOf, stackAt, stackMissing, s
 import { madeStackSchema, stackHref } from '../representation.ts';
 import { changedStackSchema, newStackSchema, replacedStackSchema } from './stack-body.ts';
 import { heatError, plainBody, plainSchema } from '../wording.ts';
+import { newUuid } from '../../repeats/ids.ts';
 
 interface StackRouteParts {
   readonly ask: Ask;
@@ -38,13 +38,12 @@ const createRoute = ({ ask, compiler }: StackRouteParts): Route =>
     method: 'POST',
     path: '/{project}/stacks',
     summary: 'Create a stack, or adopt one.',
-    exactNumbers: true,
     body: newStackSchema,
     status: 201,
     answer: z.object({ stack: madeStackSchema, ...warned }),
     handle: async ({ body: { name, wanted }, request, reply }) => {
       const project = projectOf(request);
-      const id = randomUUID();
+      const id = newUuid();
       const { target, said, operatorResources } = await compiler.fresh(wanted, {
         project,
         stackName: name,
@@ -84,7 +83,6 @@ function updateRoute({ ask, compiler }: StackRouteParts, method: 'PUT' | 'PATCH'
     method,
     path: stackPath,
     summary: keeps ? 'Update a stack, and keep what the request leaves out.' : 'Update a stack.',
-    exactNumbers: true,
     body: keeps ? changedStackSchema : replacedStackSchema,
     status: 202,
     answer: plainSchema.extend(warned),
@@ -134,7 +132,6 @@ const validateRoute = ({ compiler }: StackRouteParts): Route =>
     method: 'POST',
     path: '/{project}/validate',
     summary: 'Validate a template, and describe its parameters.',
-    exactNumbers: true,
     query: z.object({ show_nested: z.boolean().default(false) }),
     body: replacedStackSchema,
     answer: z.looseObject({ Description: z.string(), Parameters: z.record(z.string(), z.looseObject({})) }),

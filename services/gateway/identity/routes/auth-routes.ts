@@ -3,6 +3,7 @@ import { identityLogIn, identityTokenRevoke } from '@anneal/contracts/calls/iden
 import { authSchema, type Auth } from '@anneal/contracts/calls/identity-fields.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { acceptsHeader } from '@anneal/contracts/request-key.ts';
 import { accessOfToken } from '@anneal/directory/access.ts';
 import type { DomainDocument, TrustDocument } from '@anneal/directory/documents.ts';
 import { mayUse, notAuthorized } from '@anneal/directory/policy.ts';
@@ -253,7 +254,7 @@ export async function answerWithToken(
   { region, catalogs }: { readonly region: string; readonly catalogs: AddedCatalogs },
   { text, token, access }: IssuedToken,
 ): Promise<{ token: object }> {
-  void reply.headers({ 'x-subject-token': text, vary: 'X-Auth-Token' });
+  void reply.headers({ 'x-subject-token': text, vary: 'X-Auth-Token', [acceptsHeader]: 'Idempotency-Key' });
   const { user, userDomain, project, domain, system, roles, applicationCredential, trust } = access;
   const scoped = roles.length > 0;
   const place = { base: baseUrl(request), project: project?.id ?? null, user: user.id, region };

@@ -25,23 +25,41 @@ read_conf() {
   done 2>/dev/null <"$state/conf"
   [ -n "$url" ] && [ -n "$token" ]
 }
-# True while the process $1 is an agent.
+# Prints what tells the process $1 from every other one that had its number: its start, and the boot of the kernel.
+birth() {
+  { read -r stat <"/proc/$1/stat" && read -r boot </proc/sys/kernel/random/boot_id; } 2>/dev/null || return 1
+  stat=${stat##*) }
+  set -- $stat
+  # A process that has ended may wait for its parent.
+  case $1 in Z | X) return 1 ;; esac
+  echo "${20} $boot"
+}
+# True while the process $1 is the agent that was born at $2. An agent of an older version, or one without /proc, left no birth: then
+# its arguments must be those of an agent that runs, as numbers repeat in a new container.
 lives() {
-  kill -0 "$1" 2>/dev/null || return 1
-  [ -r /proc/self/cmdline ] || return 0
-  case "$({ tr '\000' ' ' <"/proc/$1/cmdline"; } 2>/dev/null)" in *anneal-agent*) return 0 ;; esac
+  [ "$1" != "$$" ] && kill -0 "$1" 2>/dev/null || return 1
+  [ -r /proc/self/cmdline ] || { [ "$1" != "$PPID" ]; return; }
+  [ -z "${2:-}" ] || { [ "$(birth "$1")" = "$2" ]; return; }
+  case "$({ tr '\000' '\n' <"/proc/$1/cmdline" && echo; } 2>/dev/null)" in
+    *"
+$self
+run
+"* | "$self-full
+"*) return 0 ;;
+  esac
   return 1
 }
 # Ends a process with all that it started, where the agent leads no process group.
 end_all() { for each in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do end_all "$each"; done; kill "$1"; }
-running() { read -r holder 2>/dev/null <"$state/pid" && lives "$holder"; }
+running() { holder= born=; read -r holder born 2>/dev/null <"$state/pid"; [ -n "$holder" ] && lives "$holder" "$born"; }
 hold() { # Makes this process the only agent of the folder.
-  until (set -C && echo "$$" >"$state/pid") 2>/dev/null; do
-    if ! running; then rm -f "$state/pid"
-    elif [ "$holder" = "$$" ]; then return 0
-    else say "an agent runs already, process $holder" && return 1
-    fi
+  for try in 1 2 3 4 5 6 7 8 9; do
+    (set -C && echo "$$ $(birth "$$")" >"$state/pid") 2>/dev/null && return
+    if running; then say "an agent runs already, process $holder" && return 1; fi
+    # Left by this process before its update, or by one of an earlier life.
+    rm -f "$state/pid"
   done
+  say "cannot write $state/pid; the disk may be full" && return 1
 }
 # Runs a command so that a signal to this agent takes effect at once.
 patiently() {
@@ -138,7 +156,13 @@ start() {
   running || (detached=$(command -v setsid) || trap '' HUP; exec $detached sh "$self" run) </dev/null >>"$state/log" 2>&1 &
   for try in 1 2 3 4 5 6 7 8 9; do running || sleep 0.1 2>/dev/null || sleep 1; done
 }
-stop() { running && kill "$holder" && while lives "$holder"; do sleep 1; done; }
+stop() {
+  running && kill "$holder" || return
+  for try in 1 2 3 4 5 6; do
+    for second in 1 2 3 4 5; do lives "$holder" "$born" || return 0; sleep 1; done
+  done
+  say "process $holder did not end within 30 s" && return 1
+}
 uninstall() {
   if [ "$state" = /var/lib/anneal-agent ]; then
     systemctl disable --now anneal-agent

@@ -152,12 +152,21 @@ apply() {
   for file in "$dir"/run.*; do : >"$file"; done # They hold the inputs.
 }
 explain() {
-  error=
+  error= why=$(head -c 1000 "$dir/stderr" 2>/dev/null)
   [ -e "$dir/late" ] && error="deadline: it ran longer than $limit s and was stopped"
   [ -e "$dir/stopped" ] && error='stopped: the server withdrew it, because a newer request replaced it or its deployment has ended'
-  [ -e "$dir/unstarted" ] && error="cannot start it: $(head -c 1000 "$dir/stderr" 2>/dev/null)"
+  [ -e "$dir/unstarted" ] && error="cannot start it${why:+: $why}"
   [ -e "$dir/interrupted" ] && error='interrupted: it began and ended without an exit status (power failure or kill); this agent starts no config twice'
+  [ "$status" -eq 0 ] || blame_disk
   :
+}
+# Names a reason that could not be written, or that no program of the config can know.
+blame_disk() {
+  if ! head -c 65536 /dev/zero >"$dir/probe"; then mistake "no space left in $dir"
+  elif [ "$status" -eq 126 ] && printf '#!/bin/sh\n' >"$dir/probe" && chmod 700 "$dir/probe" && ! "$dir/probe"; then
+    mistake "the file system of $dir runs no programs (noexec)"
+  fi 2>/dev/null
+  clear "$dir/probe"
 }
 mistake() { [ "${#error}" -gt 2000 ] || error="$error${error:+; }$1"; }
 # Sends the file $1 as the output $2, piece by piece.

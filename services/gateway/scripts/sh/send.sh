@@ -27,7 +27,7 @@ with_wget() {
   shift 2
   case $(wget --help 2>&1) in
     *BusyBox*) command -v timeout >/dev/null 2>&1 && set -- timeout "$seconds" wget "$@" || set -- wget "$@" ;;
-    *) set -- wget --tries=1 "--timeout=$seconds" ${cacert:+"--ca-certificate=$cacert"} "$@" ;;
+    *) set -- wget --tries=1 --max-redirect=0 "--timeout=$seconds" ${cacert:+"--ca-certificate=$cacert"} "$@" ;;
   esac
   log=$("$@" -S -O "$saved" 2>&1)
   case $log in

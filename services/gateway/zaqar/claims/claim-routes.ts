@@ -26,6 +26,7 @@ const takeRoute = (options: ClaimRouteOptions): Route => {
     summary: 'Claim messages: take them for some time. 204 when there are none.',
     hosts: true,
     checksHost: true,
+    answersRuns: true,
     query: z.object({ limit: limitQueries(limits).limit, wait: waitQuery }),
     headers: clientHeaders(dialect),
     body: claimBodies(limits).claimed,

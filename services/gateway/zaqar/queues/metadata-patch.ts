@@ -1,4 +1,5 @@
 /** Changes of a queue's metadata: a JSON patch over `/metadata/<key>` with add, replace and remove. Pure. */
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
 import { json } from '@anneal/contracts/json.ts';
 import { z } from 'zod';
@@ -25,5 +26,5 @@ export function patchMetadata(before: JsonObject, patch: z.output<typeof metadat
     if (op === 'remove') after.delete(key);
     else after.set(key, value ?? null);
   }
-  return Object.fromEntries(after);
+  return toRecord(after);
 }

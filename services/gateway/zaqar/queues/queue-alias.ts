@@ -2,9 +2,10 @@
  * Names of host queues without dots. Zaqar's names have letters, digits, `_` and `-`, and its clients refuse a whole
  * list because of one name with a dot. This API lists host queues with dashes, and finds them under both names. Pure.
  */
-const id = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
-const full = new RegExp(`^host\\.(${id})\\.(requests|responses)$`);
-const alias = new RegExp(`^host-(${id})-(requests|responses)$`);
+import { uuidSource } from '@anneal/contracts/readers/uuid.ts';
+
+const full = new RegExp(`^host\\.(${uuidSource})\\.(requests|responses)$`);
+const alias = new RegExp(`^host-(${uuidSource})-(requests|responses)$`);
 
 /** `host.<id>.requests` as `host-<id>-requests`; everything else as it is. */
 export const aliasOf = (name: string): string => name.replace(full, 'host-$1-$2');

@@ -11,7 +11,7 @@ import {
   queueSubscriptionUpdate,
   type QueueSubscription,
 } from '@anneal/contracts/calls/queue-subscriptions.ts';
-import { AnnealError } from '@anneal/contracts/errors.ts';
+import { AnnealError, kindOf } from '@anneal/contracts/errors.ts';
 import { json } from '@anneal/contracts/json.ts';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -142,10 +142,18 @@ const createRoute = (options: SubscriptionRouteOptions): Route =>
       const { project, queue } = queueFor(request, 'manage');
       const { subscriber, ttl = defaultTtl, options: wanted = {} } = body;
       const byTrust = checkTrust(options, request, subscriber);
-      // First, so that no message is posted without an event once the subscription exists.
-      await ask('configuration', queueCreate, { project, data: { project, queue, notifies: true } });
       const data = { id: newId(), project, queue, subscriber, ttl, options: wanted };
+      // First, because a subscription that is refused must not create a queue.
       const made = await ask('notification', queueSubscriptionCreate, { project, data });
+      try {
+        // Messages have events before the client knows of the subscription. After a crash here, the same request again does it.
+        await ask('configuration', queueCreate, { project, data: { project, queue, notifies: true } });
+      } catch (error) {
+        const isRefused = kindOf(error) !== 'retry' && made.subscription_id === data.id;
+        const subscription = { project, queue, id: data.id };
+        if (isRefused) await ask('notification', queueSubscriptionDelete, { project, data: subscription });
+        throw error;
+      }
       // Without the trust, after a crash here, the posts are refused; the same request again makes it.
       if (byTrust) await trusts.make(request, { subscription: made.subscription_id, ttl });
       void reply.header('location', subscriptionsHref(dialect, queue));

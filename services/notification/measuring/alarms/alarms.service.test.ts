@@ -1,7 +1,7 @@
 import { answer, routeMessages } from '@anneal/bus/consume/route.ts';
 import { alarmHistory, alarmList, alarmSeries, alarmSet, alarmShow } from '@anneal/contracts/calls/alarms.ts';
 import { queuePost } from '@anneal/contracts/calls/queues.ts';
-import { metricPost } from '@anneal/contracts/calls/measuring.ts';
+import { metricList, metricPost } from '@anneal/contracts/calls/measuring.ts';
 import { stackSignal } from '@anneal/contracts/calls/resources.ts';
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -15,6 +15,7 @@ import {
   type ResourceRequest,
   type ResourceResponse,
 } from '@anneal/contracts/resource.ts';
+import { measuringTypes } from '@anneal/hot/types/measuring.ts';
 import { armFault, disarmFaults } from '@anneal/runtime/fault.ts';
 import { signedSignalUrl } from '@anneal/runtime/secrets/signal-grant.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
@@ -176,8 +177,10 @@ it('an alarm on Prometheus follows the elements of its query, and one that fails
   await eventually(() => world.signals.length === 1, { what: 'the signal' });
   // A mixed result keeps the state.
   prometheus.reply.body = vector('0.95', '0.1');
-  const before = prometheus.queries.length;
+  const [before, began] = [prometheus.queries.length, Date.now()];
   await eventually(() => prometheus.queries.length > before + 1, { what: 'an evaluation' });
+  // With the default, one in 60 s.
+  expect(Date.now() - began).toBeLessThan(55_000);
   expect(await state(world, 'p')).toBe('alarm');
   prometheus.reply.body = vector('0.2', '0.1');
   await reaches('ok');
@@ -188,6 +191,260 @@ it('an alarm on Prometheus follows the elements of its query, and one that fails
   Object.assign(prometheus.reply, { status: 503, body: { status: 'error', error: 'starting' } });
   await reaches('insufficient data');
   expect(world.signals).toHaveLength(1);
+});
+
+it('is refused above the number of alarms that a project may have', async () => {
+  const world = await startAlarms({ ...quick, ANNEAL_NOTIFICATION_MAX_ALARMS: '1' });
+  const properties = { metric: 'load', threshold: 10 };
+  for (const id of ['a', 'b']) await world.request(resourceCreate, id, { properties });
+  const refused = await eventually(() => world.answers.find(({ resource_id: id }) => id === 'b'));
+  expect(refused.error).toMatchObject({
+    code: 'QuotaExceeded',
+    message: expect.stringContaining('ANNEAL_NOTIFICATION_MAX_ALARMS') as string,
+  });
+});
+
+describe('each type of alarm', () => {
+  const actions = { alarm_actions: ['up'], repeat_actions: false };
+  const gnocchi = {
+    threshold: 10,
+    comparison_operator: 'gt',
+    aggregation_method: 'mean',
+    granularity: 1,
+    evaluation_periods: 1,
+  };
+  const meter = { meter_name: 'load', statistic: 'avg', period: 1, evaluation_periods: 1, threshold: 10 };
+  const ceilometer = { ...meter, comparison_operator: 'gt', ...actions };
+  const cloudWatch = {
+    MetricName: 'load',
+    Namespace: 'own',
+    Statistic: 'Average',
+    Threshold: '10',
+    ComparisonOperator: 'GreaterThanThreshold',
+    Period: '1',
+    EvaluationPeriods: '1',
+    AlarmActions: ['up'],
+  };
+  const ofHost = { metric: 'load', resource_type: 'instance', resource_id: 'web-1', ...gnocchi, ...actions };
+  const ofSearch = { metric: 'load', resource_type: 'instance', query: '{"=": {"role": "front"}}' };
+  const ofResources = { ...ofSearch, ...gnocchi, ...actions };
+  /** `series` is the id of the series of the measurements. */
+  const ofMetrics = (series: string) => ({ metrics: [series], ...gnocchi, ...actions });
+  const compared: Readonly<Record<string, (series: string) => JsonObject>> = {
+    'Anneal::Alarm': () => high({ ok_actions: [] }),
+    'OS::Aodh::Alarm': () => ceilometer,
+    'OS::Ceilometer::Alarm': () => ceilometer,
+    'OS::Metering::Alarm': () => ceilometer,
+    'OS::Aodh::GnocchiResourcesAlarm': () => ofHost,
+    'OS::Ceilometer::GnocchiResourcesAlarm': () => ofHost,
+    'OS::Aodh::GnocchiAggregationByResourcesAlarm': () => ofResources,
+    'OS::Ceilometer::GnocchiAggregationByResourcesAlarm': () => ofResources,
+    'OS::Aodh::GnocchiAggregationByMetricsAlarm': ofMetrics,
+    'OS::Ceilometer::GnocchiAggregationByMetricsAlarm': ofMetrics,
+    'OS::Aodh::CompositeAlarm': (series) => ({
+      ...actions,
+      composite_rule: {
+        operator: 'and',
+        rules: [
+          { type: 'gnocchi_aggregation_by_metrics_threshold', metrics: [series], ...gnocchi },
+          { type: 'gnocchi_aggregation_by_resources_threshold', ...ofSearch, ...gnocchi },
+        ],
+      },
+    }),
+    'AWS::CloudWatch::Alarm': () => cloudWatch,
+    'OS::Heat::CWLiteAlarm': () => cloudWatch,
+  };
+  /** Types that compare no measurements of this server. Other tests of this file, and of Prometheus, see them act. */
+  const others = ['Anneal::AlertmanagerAlarm', 'OS::Aodh::EventAlarm', 'OS::Aodh::PrometheusAlarm'];
+
+  it('has a test below that sees it act', () => {
+    const served = measuringTypes.map(({ type }) => type).filter((type) => type.endsWith('Alarm'));
+    expect(served.toSorted()).toEqual([...Object.keys(compared), ...others].toSorted());
+  });
+
+  it.each(Object.entries(compared))('%s signals its policy when the measurements cross', async (type, propertiesOf) => {
+    const world = await startAlarms();
+    const measure = (value: number) =>
+      world.ask(metricPost, {
+        project,
+        id: `t${(batch += 1)}`,
+        poster: { kind: 'user' },
+        measurements: [{ name: 'load', value, labels: { role: 'front', host_name: 'web-1', Namespace: 'own' } }],
+      });
+    await measure(1);
+    const series = await eventually(
+      async () => (await world.ask(metricList, { project, where: {}, limit: 10 })).series[0]?.id,
+      { what: 'the series' },
+    );
+    const made = await world.request(resourceCreate, 'a1', { type, properties: propertiesOf(series) });
+    expect(made).toMatchObject({ status: 'complete' });
+    await eventually(
+      async () => {
+        await measure(20);
+        return world.signals.length > 0 || undefined;
+      },
+      { what: `the signal of ${type}`, last: () => world.changes },
+    );
+    expect(world.signals[0]).toMatchObject({ resource: 'up', body: { current: 'alarm' } });
+  });
+});
+
+describe('a property of an alarm', () => {
+  const never = [{ name: 'never', start: '0 0 29 2 *', duration: 1 }];
+  /** The measurement: 20, with these labels. An alarm with the base is in alarm, and one of each list is or is not. */
+  const labels = { role: 'front', size: '10', host_name: 'web-1', Namespace: 'own' };
+  const gnocchi = { comparison_operator: 'gt', threshold: 10, granularity: 1 };
+  const quietOfGnocchi: JsonObject[] = [
+    { comparison_operator: 'lt' },
+    { threshold: 100 },
+    { granularity: 3600 },
+    { evaluation_periods: 100 },
+    { aggregation_method: 'count' },
+    { metric: 'other' },
+    { enabled: false },
+    { time_constraints: never },
+  ];
+  const resized = (type: string, value: string) => ({ query: [{ field: 'size', op: 'gt', type, value }] });
+  const cases: Readonly<Record<string, { base: JsonObject; quiet: JsonObject[]; loud?: JsonObject[] }>> = {
+    'Anneal::Alarm': {
+      base: { metric: 'load', threshold: 10, period: 1 },
+      quiet: [
+        { metric: 'other' },
+        { threshold: 100 },
+        { period: 3600 },
+        { periods: 100 },
+        { comparison: 'lt' },
+        { aggregate: 'count' },
+        { labels: { role: 'back' } },
+        { warm_up: 3600 },
+        { enabled: false },
+      ],
+      loud: [{ labels: { role: 'front' } }],
+    },
+    'OS::Aodh::Alarm': {
+      base: { meter_name: 'load', comparison_operator: 'gt', threshold: 10, period: 1 },
+      quiet: [
+        { meter_name: 'other' },
+        { threshold: 100 },
+        { period: 3600 },
+        { evaluation_periods: 100 },
+        { comparison_operator: 'lt' },
+        { statistic: 'count' },
+        { matching_metadata: { role: 'back' } },
+        resized('string', '9'),
+        { enabled: false },
+        { time_constraints: never },
+      ],
+      loud: [resized('integer', '9'), { time_constraints: [{ name: 'ever', start: '* * * * *', duration: 60 }] }],
+    },
+    'OS::Aodh::GnocchiResourcesAlarm': {
+      base: { ...gnocchi, metric: 'load', resource_id: 'web-1', resource_type: 'instance' },
+      quiet: [...quietOfGnocchi, { resource_id: 'web-2' }],
+    },
+    'OS::Aodh::GnocchiAggregationByResourcesAlarm': {
+      base: { ...gnocchi, metric: 'load', query: '{"=": {"role": "front"}}', resource_type: 'instance' },
+      quiet: [...quietOfGnocchi, { query: '{"=": {"role": "back"}}' }],
+    },
+    'AWS::CloudWatch::Alarm': {
+      base: {
+        MetricName: 'load',
+        Namespace: 'own',
+        Statistic: 'Average',
+        Threshold: '10',
+        ComparisonOperator: 'GreaterThanThreshold',
+        Period: '1',
+        EvaluationPeriods: '1',
+      },
+      quiet: [
+        { MetricName: 'other' },
+        { Namespace: 'foreign' },
+        { Statistic: 'SampleCount' },
+        { Threshold: '100' },
+        { ComparisonOperator: 'LessThanThreshold' },
+        { Period: '3600' },
+        { EvaluationPeriods: '100' },
+        { Dimensions: [{ Name: 'role', Value: 'back' }] },
+      ],
+      loud: [{ Dimensions: [{ Name: 'role', Value: 'front' }] }],
+    },
+  };
+  const actionsOf = (type: string): string => (type.startsWith('AWS') ? 'AlarmActions' : 'alarm_actions');
+
+  it.each(Object.entries(cases))('decides whether %s signals', async (type, { base, quiet, loud = [] }) => {
+    const world = await startAlarms();
+    const create = async (name: string, more: JsonObject): Promise<string> => {
+      const properties = { ...base, ...more, [actionsOf(type)]: [name] };
+      expect(await world.request(resourceCreate, name, { type, properties })).toMatchObject({ status: 'complete' });
+      return name;
+    };
+    const signalled = (name: string): number => world.signals.filter(({ resource }) => resource === name).length;
+    for (const [index, more] of quiet.entries()) await create(`quiet-${index}`, more);
+    const wanted: string[] = [];
+    for (const [index, more] of [{}, ...loud].entries()) wanted.push(await create(`loud-${index}`, more));
+    const measure = () =>
+      world.ask(metricPost, {
+        project,
+        id: `m${(batch += 1)}`,
+        poster: { kind: 'user' },
+        measurements: [{ name: 'load', value: 20, labels }],
+      });
+    await eventually(
+      async () => {
+        await measure();
+        // The others were evaluated as often.
+        return wanted.every((name) => signalled(name) >= 2);
+      },
+      { what: 'the signals', last: () => wanted.map((name) => [name, signalled(name)]) },
+    );
+    expect(quiet.filter((_, index) => signalled(`quiet-${index}`) > 0)).toEqual([]);
+  });
+
+  it.each([
+    ['OS::Aodh::EventAlarm', { alarm_actions: ['a'], ok_actions: ['o'], insufficient_data_actions: ['i'] }],
+    ['Anneal::Alarm', { alarm_actions: ['a'], ok_actions: ['o'], insufficient_data_actions: ['i'] }],
+    ['AWS::CloudWatch::Alarm', { AlarmActions: ['a'], OKActions: ['o'], InsufficientDataActions: ['i'] }],
+  ])('names the targets of each state of %s, which get the rest', async (type, targets) => {
+    const world = await startAlarms();
+    const isAmazon = type.startsWith('AWS');
+    const more = isAmazon ? { AlarmDescription: 'd', Period: '3600' } : { description: 'd', severity: 'critical' };
+    const properties = { ...cases[type]?.base, ...more, ...targets };
+    await world.request(resourceCreate, 'a1', { type, properties });
+    // An evaluation between two requests signals too.
+    const set = () => world.signals.filter(({ body }) => body['reason'] === 'Manually set via API');
+    for (const wanted of ['alarm', 'ok', 'insufficient data'] as const) {
+      await world.ask(alarmSet, { project, alarm: 'a1', state: wanted });
+      await eventually(() => set().some(({ body }) => body['current'] === wanted), { what: wanted });
+    }
+    expect(set().map(({ resource, body }) => [resource, body['current']])).toEqual([
+      ['a', 'alarm'],
+      ['o', 'ok'],
+      ['i', 'insufficient data'],
+    ]);
+    if (!isAmazon) expect(set()[0]?.body).toMatchObject({ severity: 'critical' });
+    expect(await world.ask(alarmShow, { project, alarm: 'a1' })).toMatchObject({ description: 'd' });
+  });
+
+  it('names the queues of each state', async () => {
+    const world = await startAlarms();
+    const posts: string[] = [];
+    const configuration = await world.context.bus.consume(
+      requestsQueue('configuration'),
+      routeMessages([
+        answer(world.context, queuePost, async ({ data }) => {
+          posts.push(data.queue);
+          return { ids: [] };
+        }),
+      ]),
+    );
+    atEnd(() => configuration.stop());
+    const properties = { alarm_queues: ['a'], ok_queues: ['o'], insufficient_data_queues: ['i'] };
+    await world.request(resourceCreate, 'a1', { type: 'OS::Aodh::EventAlarm', properties });
+    for (const [index, wanted] of (['alarm', 'ok', 'insufficient data'] as const).entries()) {
+      await world.ask(alarmSet, { project, alarm: 'a1', state: wanted });
+      await eventually(() => posts.length > index, { what: wanted });
+    }
+    expect(posts).toEqual(['a', 'o', 'i']);
+  });
 });
 
 describe('an alarm', () => {

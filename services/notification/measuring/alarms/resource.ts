@@ -1,4 +1,5 @@
 /** Alarms as resources: creates, updates, suspends and removes the alarm that a resource defines. */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
 import { alertNotificationSchema } from '@anneal/contracts/alertmanager.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
@@ -80,7 +81,8 @@ async function takeAlerts(alarms: Alarms, request: Request): Promise<Result> {
   if (!alarm) {
     return { kind: 'failed', error: new AnnealError('NotFound', `Alarm ${resource.name} does not exist.`) };
   }
-  const notification = alertNotificationSchema.parse(signal);
+  const { data: notification, error } = safeParseExact(alertNotificationSchema, signal);
+  if (error) throw error;
   const occasion = origin && { actor: origin.actor, cause: origin.cause };
   await alarms.receive(alarm, notification, { id: request.id, sentAt: Date.parse(request.time), occasion });
   return { kind: 'complete' };

@@ -4,14 +4,16 @@
  * S1 A plan is checked as a whole before its first step runs: an unknown step or argument changes nothing.
  * S2 Each step may run again from its beginning. It reads what is so before it changes anything.
  */
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
 import { lackOf, type DriverName } from '@anneal/contracts/drivers.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import type { NodeStep } from '@anneal/contracts/calls/nodes.ts';
 import { json } from '@anneal/contracts/json.ts';
+import { webAddressSchema } from '@anneal/contracts/readers/web-address.ts';
 import { z } from 'zod';
 
 const none = z.strictObject({});
-const webAddress = z.url({ protocol: /^https?$/, error: 'expected an address that begins with http:// or https://' });
+const webAddress = webAddressSchema('expected an address that begins with http:// or https://');
 const gigabytes = z.number().positive().max(1_000_000);
 
 /** The arguments of each step, by `interface.step`. */
@@ -88,7 +90,7 @@ export function checkSteps(
       return [{ code: 'unsafe_step', path, message: `${name} runs only in a cleaning` }];
     const lack = driver && lackOf(driver, name);
     if (lack !== undefined) return [{ code: 'unsupported_step', path, message: `${name}: ${lack}` }];
-    const { error } = stepArguments[name].safeParse(step.args);
+    const { error } = safeParseExact(stepArguments[name], step.args);
     return (error?.issues ?? []).map((issue) => ({
       code: 'invalid_value',
       path: [path, 'args', ...issue.path].join('.'),
@@ -102,4 +104,4 @@ export function checkSteps(
 
 /** The arguments of a step that {@link checkSteps} accepted. */
 export const argumentsOf = <N extends StepName>(name: N, step: NodeStep): StepArguments<N> =>
-  stepArguments[name].parse(step.args) as StepArguments<N>;
+  safeParseExact(stepArguments[name], step.args).data as StepArguments<N>;

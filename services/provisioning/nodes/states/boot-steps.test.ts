@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isWorthWaiting, lostAt } from './boot-steps.ts';
+import { isWorthWaiting, lostAt, startedAgain } from './boot-steps.ts';
 import { bootProgressIn } from '../../redfish/boot-progress.ts';
 
 const powered = Date.parse('2026-01-01T00:00:00Z');
@@ -44,6 +44,25 @@ describe('a machine that has not proved its boot', () => {
   it('is booted again at once when it is off', () => {
     expect(look({ PowerState: 'Off' }, { after: 1 })).toBe(false);
     expect(look({ PowerState: 'PoweringOn' }, { after: 1 })).toBe(true);
+  });
+});
+
+describe('B5: a machine that exchanged its secret', () => {
+  const at = '2026-01-01T00:00:00.000Z';
+  const on = { power: 'power on', seen: '', inPost: false } as const;
+  it('has started again when two readings show it off, or it is in its self-test after it had left it', () => {
+    const off = { ...on, power: 'power off' } as const;
+    expect(startedAgain({ progress: { seen: 'OSRunning', at } }, off)).toBe('unsure');
+    expect(startedAgain({ progress: { seen: 'off', at } }, off)).toBe('is off');
+    const post = { ...on, seen: 'BusInitializationStarted', inPost: true };
+    expect(startedAgain({ progress: { seen: 'BusInitializationStarted', at } }, post)).toBeUndefined();
+    expect(startedAgain({ progress: { seen: 'OSRunning', at, left_post: true } }, post)).toBe(
+      'is in its self-test again',
+    );
+  });
+  it('has started again when its firmware found nothing to boot', () => {
+    expect(startedAgain({ progress: null }, { ...on, seen: 'OEM No bootable device' })).toBe('found nothing to boot');
+    expect(startedAgain({ progress: null }, { ...on, seen: 'OSRunning' })).toBeUndefined();
   });
 });
 

@@ -8,6 +8,11 @@
  *    one whose only exchange was refused: if it was the machine's, the machine waits for nothing.
  * B4 A machine whose firmware lost the server while it loaded the boot file is booted again, because firmware gives up
  *    and waits in its shell or its menu.
+ * B5 The present reading of the power counts more than a milestone of the past. A machine that exchanged its secret and is
+ *    off, is in its self-test again, or boots a second time, boots again at once with a new secret.
+ * B6 A machine that wrote its image powers off. Its boot device and its drive are set while it is off, and the BMC starts it,
+ *    because many BMCs apply such a change only at a start from off. A machine with a script of an older version restarts
+ *    itself; the BMC starts it only when it is found off, or has loaded the ramdisk again.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
@@ -15,7 +20,7 @@ import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts'
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Bmcs } from '../../bmcs.ts';
 import type { ServerHosts } from './hosts.ts';
-import type { Boot, NodeDocument, Power, NodeChange } from '../../documents/node.ts';
+import type { Boot, BootSeen, NodeDocument, Power, NodeChange } from '../../documents/node.ts';
 import type { NodeRecords } from '../../documents/records.ts';
 import { UnwantedStep, type StepOutcome, type Settled } from './step-outcome.ts';
 
@@ -33,6 +38,12 @@ export interface BootStepOptions {
 }
 
 const mostTries = 3;
+/** How often a machine that is waited for is read, and at most how long its BMC has to agree with its last reading. */
+const lookMs = 15_000;
+const confirmMs = 1_000;
+/** How long a machine that announced to power off may take. Then its BMC turns it off. */
+const offMs = 60_000;
+const offSeen = 'off';
 const settleAttempts = 3;
 
 const textIn = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
@@ -56,7 +67,27 @@ export function isWorthWaiting(look: {
   const early = now < (Date.parse(boot.powered_at ?? '') || now) + retryMs;
   // The machine has booted. Its installation may take until the deadline.
   if (boot.exchanged_at !== null) return true;
-  return early || inPost || seen !== (boot.progress?.seen ?? '');
+  const { seen: before = '', at = '' } = boot.progress ?? {};
+  return early || inPost || seen !== before || now - Date.parse(at) < retryMs / 2;
+}
+
+/** The reading of the boot progress to record. */
+function seenNext(
+  { progress, exchanged_at }: Pick<Boot, 'progress' | 'exchanged_at'>,
+  { seen, inPost, at }: { seen: string; inPost: boolean; at: string },
+): BootSeen {
+  const left = (progress?.left_post ?? false) || (exchanged_at !== null && seen !== '' && seen !== offSeen && !inPost);
+  return { seen, at: progress?.seen === seen ? progress.at : at, looked_at: at, ...(left && { left_post: true }) };
+}
+
+/** B5. How a machine that has booted shows that it started again. A reading of off must be confirmed, because BMCs misread. */
+export function startedAgain(
+  { progress }: Pick<Boot, 'progress'>,
+  { power, seen, inPost }: { power: Power | null; seen: string; inPost: boolean },
+): 'unsure' | 'is off' | 'is in its self-test again' | 'found nothing to boot' | undefined {
+  if (power === 'power off') return progress?.seen === offSeen ? 'is off' : 'unsure';
+  if (inPost && progress?.left_post) return 'is in its self-test again';
+  return /no boot(?:able)? (?:device|media)/i.test(seen) ? 'found nothing to boot' : undefined;
 }
 
 /** B4. When the firmware that got only a part of its boot file counts as lost: never when it got all, or has booted. */
@@ -104,7 +135,7 @@ export class BootSteps {
     return this.newBoot('rescue', { token: newSecret(), ...(rescue_password !== '' && { rescue_password }) });
   }
 
-  /** True when the host of a machine that boots again has asked for work with its new token. */
+  /** True when a host that was up before this boot has asked for work with its new token. */
   async isBack(node: NodeDocument): Promise<boolean> {
     const { exchanged_at, rebuild = false } = bootOf(node);
     if (!rebuild || exchanged_at === null || node.instance_id === null) return false;
@@ -159,7 +190,8 @@ export class BootSteps {
     if (boot.purpose === 'rescue')
       return { ...this.newBoot('rescue', { ...(isObject(host) && host), token: newSecret() }), tries: boot.tries };
     const token = await this.#options.hosts.renewToken(node.instance_id ?? '', textIn(node.instance_info['project']));
-    return { ...this.newBoot('deploy', { ...(isObject(host) && host), token }), tries: boot.tries };
+    // The machine may have booted meanwhile. Its host is then up already, so no event reports it after this boot.
+    return { ...this.newBoot('deploy', { ...(isObject(host) && host), token }), tries: boot.tries, rebuild: true };
   }
 
   /** Returns the next wait. Boots the machine again when it neither proves its boot nor makes progress. */
@@ -173,46 +205,48 @@ export class BootSteps {
       ...(change && { change }),
     });
     if (boot.powered_at === null) return this.#bootAgain(node);
-    if (boot.tries >= mostTries) return until(deadline);
-    if (boot.exchanged_at !== null && boot.refused_at !== null) {
-      const at = Date.parse(boot.exchanged_at) + retryMs;
-      if (this.#now() < at) return until(at);
-      context.log.warn(
-        { node: node.name },
-        'agent did not start after two tries with this boot secret; booting with a new secret',
-      );
-      return { kind: 'again', change: { boot: await this.#renewed(node, boot) } };
-    }
-    const lost = lostAt(boot, loadMs);
+    if (boot.tries >= mostTries && boot.exchanged_at === null) return until(deadline);
+    const renew = async (why: string): Promise<StepOutcome> => {
+      context.log.warn({ node: node.name }, `${why}; booting with a new secret`);
+      // A machine that exchanged its secret can boot, so this try does not count.
+      const tries = boot.exchanged_at === null ? boot.tries : 0;
+      return { kind: 'again', change: { boot: { ...(await this.#renewed(node, boot)), tries } } };
+    };
+    // B5
+    if (boot.returned_at !== undefined) return renew('machine booted a second time before it was done');
+    const { exchanged_at } = boot;
     const isRefused = boot.refused_at !== null;
-    const look = Math.min(lost, Date.parse(boot.progress?.at ?? boot.powered_at) + retryMs / 2);
-    if (!isRefused && this.#now() < look) return until(look);
+    if (isRefused && exchanged_at !== null && this.#now() >= Date.parse(exchanged_at) + retryMs)
+      return renew('agent did not start after two tries with this boot secret');
+    const lost = lostAt(boot, loadMs);
+    const { progress } = boot;
+    const pause = Math.min(progress?.seen === offSeen ? confirmMs : lookMs, retryMs / 2);
+    const look = Math.min(lost, Date.parse(progress?.looked_at ?? progress?.at ?? boot.powered_at) + pause);
+    if (!(isRefused && exchanged_at === null) && this.#now() < look) return until(look);
     const { power, seen, inPost } = await bmcs.with(node, (machine) => machine.bootProgress());
-    if (isRefused && inPost) return until(this.#now() + loadMs);
-    if (isRefused) {
-      context.log.warn({ node: node.name }, 'exchange of the boot secret was refused; booting with a new secret');
-      return { kind: 'again', change: { boot: await this.#renewed(node, boot) } };
-    }
-    const isLost = this.#now() >= lost && !inPost;
+    if (exchanged_at === null && isRefused)
+      return inPost ? until(this.#now() + loadMs) : renew('exchange of the boot secret was refused');
+    const next = seenNext(boot, { seen: power === 'power off' ? offSeen : seen, inPost, at: this.#time() });
+    const restarted = startedAgain(boot, { power, seen, inPost });
+    const isLost = (this.#now() >= lost && !inPost) || restarted === 'found nothing to boot';
+    if (exchanged_at !== null && restarted === 'unsure')
+      return until(this.#now() + confirmMs, { boot: { ...boot, progress: next } });
+    if (exchanged_at !== null && restarted !== undefined)
+      return renew(`machine ${restarted} after it exchanged its boot secret`);
     if (!isLost && isWorthWaiting({ boot, power, seen, inPost, now: this.#now(), retryMs })) {
       const again = lost > this.#now() ? lost : this.#now() + loadMs;
-      return until(Math.min(this.#now() + retryMs / 2, again), {
-        boot: { ...boot, progress: { seen, at: this.#time() } },
-      });
+      return until(Math.min(this.#now() + Math.min(lookMs, retryMs / 2), again), { boot: { ...boot, progress: next } });
     }
     context.log.warn(
       { node: node.name, tries: boot.tries, power, progress: seen, load: boot.load },
       isLost
-        ? 'firmware got only a part of its boot file and asked for nothing more; booting the machine again'
+        ? 'firmware lost its boot file, or found nothing to boot; booting the machine again'
         : 'machine is off, or shows no boot progress; booting it again',
     );
     return this.#bootAgain(node);
   }
 
-  /**
-   * The end of writing an image: sets the machine to boot from its disk before it reboots, because a BMC may keep the
-   * override of the boot. Undefined while the machine has not reported.
-   */
+  /** The end of writing an image. Undefined while the machine has not reported. */
   async afterReport(node: NodeDocument): Promise<StepOutcome | undefined> {
     const boot = bootOf(node);
     if (boot.report?.status === 'failed') {
@@ -221,9 +255,43 @@ export class BootSteps {
         details: { node: node.name },
       });
     }
-    if (boot.report?.status !== 'written' || boot.settled_at !== undefined) return undefined;
-    await this.settle(node);
+    if (boot.report?.status !== 'written') return undefined;
+    if (boot.settled_at !== undefined) return this.#startFromDisk(node, boot);
+    // B6. A machine that restarts itself must find the change before.
+    if (boot.report.powers_off !== true) await this.settle(node);
     return { kind: 'again', change: { boot: { ...boot, settled_at: this.#time() } } };
+  }
+
+  /** B6 */
+  async #startFromDisk(node: NodeDocument, boot: Boot): Promise<StepOutcome> {
+    const { disk, settled_at = '', report } = boot;
+    const wait = (ms: number, change?: NodeChange): StepOutcome => ({
+      kind: 'wait',
+      ms: Math.min(ms, (node.work?.deadline ?? Infinity) - this.#now()),
+      ...(change && { change }),
+    });
+    if ((disk?.tries ?? 0) >= mostTries) return wait(Infinity);
+    const since = disk?.at ?? settled_at;
+    const hasReturned = boot.returned_at !== undefined && boot.returned_at > since;
+    const waitsForOff = disk === undefined && report?.powers_off === true;
+    const isLate = waitsForOff && this.#now() >= Date.parse(settled_at) + offMs;
+    const power = await this.#options.bmcs.with(node, (machine) => machine.power());
+    if (power !== 'power off' && !hasReturned && !isLate) return wait(waitsForOff ? confirmMs : lookMs, { power });
+    if (disk !== undefined || hasReturned)
+      this.#options.context.log.warn(
+        { node: node.name, power },
+        'machine is off, or loaded the ramdisk again; starting it from its disk',
+      );
+    const off = await this.#options.ensure(node, 'power off');
+    const settled = await this.settle(node);
+    const warning = 'warning' in settled && { warning: settled.warning };
+    // Recorded before the start: a process that continues here must not turn off a machine that starts.
+    const started = { at: this.#time(), tries: (disk?.tries ?? 0) + 1, ...warning };
+    await this.#options.records.change(node.id, ({ boot: current }) =>
+      current?.secret_hash === boot.secret_hash ? { ...off, boot: { ...current, disk: started } } : undefined,
+    );
+    const on = await this.#options.ensure(node, 'power on');
+    return { kind: 'again', change: { ...on, boot: { ...boot, disk: started } } };
   }
 
   /**

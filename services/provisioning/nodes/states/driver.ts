@@ -250,11 +250,11 @@ export function afterPowerFailure({ state, last_error: last }: NodeDocument, fai
 function withNewerBoot(change: NodeChange, node: NodeDocument): NodeChange {
   const { boot } = change;
   if (!boot || !node.boot || boot.secret_hash !== node.boot.secret_hash) return change;
-  const { fetched_at, load, exchanged_at, key_hash, refused_at, answered_at, report } = node.boot;
+  const { fetched_at, load, exchanged_at, key_hash, refused_at, returned_at, answered_at, report } = node.boot;
   const { load: _, ...rest } = boot;
   const commanded_at = node.boot.commanded_at ?? boot.commanded_at;
   const happened = { commanded_at, fetched_at, exchanged_at, key_hash, refused_at, answered_at, report };
-  const newer = { ...happened, ...(load && { load }) };
+  const newer = { ...happened, ...(load && { load }), ...(returned_at !== undefined && { returned_at }) };
   return { ...change, boot: { ...rest, ...newer } };
 }
 

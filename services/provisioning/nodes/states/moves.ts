@@ -112,6 +112,8 @@ export function move(
     work: verb === 'unhold' ? workFor(state, 'run steps') : workFor(state, firstStep(state)),
     last_error: failure ?? null,
     plan: keepsPlan ? plan : null,
+    // Other work may turn the machine on.
+    ...(isWorking(state) && state !== 'deleting' && { confirmed_off: null }),
     ...(verb === 'fail' &&
       state === 'clean failed' && { fault: 'clean failure', fault_since: new Date(moment.now).toISOString() }),
     ...(node.fault === 'clean failure' && state !== 'clean failed' && { fault: null, fault_since: null }),
@@ -169,7 +171,12 @@ export function acceptedMachine(node: NodeDocument): NodeChange {
 export function changePower(target: PowerTarget, moment: MoveContext, limitMs?: number): NodeChange {
   const soft = target === 'soft power off' || target === 'soft rebooting';
   const usualMs = soft ? 2 * moment.budgets.bmcMs : moment.budgets.bmcMs;
-  return { power_target: target, work: work('change power', limitMs ?? usualMs, moment) };
+  const ends = target === 'power off' || target === 'soft power off';
+  return {
+    power_target: target,
+    work: work('change power', limitMs ?? usualMs, moment),
+    ...(!ends && { confirmed_off: null }),
+  };
 }
 
 /** The failure of work that missed its deadline. */

@@ -9,6 +9,7 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Bmcs } from '../../bmcs.ts';
 import type { Fencing } from '../fencing.ts';
 import { bootOf, BootSteps, type BootStepOptions } from './boot-steps.ts';
+import { portsCondition, type PortClaims } from '../../assets/port-claims.ts';
 import { inspectedProperties } from '../../bmc/declared-properties.ts';
 import type { InspectionRules } from '../../inspection/rules.ts';
 import { planAfterStep, PlanRunner } from '../plan/run.ts';
@@ -30,6 +31,7 @@ export interface StepOptions {
   readonly fencing: Fencing;
   readonly hardware: HardwareRecords;
   readonly rules: Pick<InspectionRules, 'apply'>;
+  readonly claims: Pick<PortClaims, 'claimed'>;
   /** The machine is booted again after this long without proof of a boot and without progress. */
   readonly bootRetryMs: number;
   /** The machine is booted again when its firmware got a part of its boot file and asked for nothing for this long. */
@@ -52,7 +54,7 @@ const offNow = { power: 'power off' } as const;
 export function createSteps(
   options: StepOptions,
 ): Readonly<Record<ProvisionStep, (node: NodeDocument) => Promise<StepOutcome>>> {
-  const { context, records, bmcs, hosts, slots, fencing, hardware, rules } = options;
+  const { context, records, bmcs, hosts, slots, fencing, hardware } = options;
   const withinMs = (node: NodeDocument): number => 8_000 + 4_000 * Math.min(node.work?.attempts ?? 0, 10);
   const ensure = async (node: NodeDocument, wanted: Power): Promise<NodeChange> => {
     await bmcs.ensurePower(node, wanted, { withinMs: withinMs(node) });
@@ -72,14 +74,7 @@ export function createSteps(
       return { kind: 'next', change: { power }, reason: 'its BMC answers' };
     },
 
-    inspect: async (node) => {
-      const { inventory, identity } = await bmcs.with(node, (machine) => machine.inventory());
-      await records.learn(node, identity);
-      await hardware.read(node);
-      const seen = { ...inventory, inspected_at: context.now().toISOString() };
-      const properties = inspectedProperties(node.declared ?? {}, seen);
-      return { kind: 'next', change: await rules.apply(node, properties), reason: 'its inventory is read' };
-    },
+    inspect: (node) => inspect(options, node),
 
     'await slot': async (node) => {
       const turn = await slots().ask(node.id);
@@ -109,7 +104,7 @@ export function createSteps(
       if (!hasMachine(node)) return { kind: 'next' };
       if (bootOf(node).answered_at !== null || (await boots.isBack(node))) return { kind: 'next' };
       const outcome = (await boots.afterReport(node)) ?? (await boots.awaitMachine(node));
-      // The host of a rebuilt server is up already, so no event reports that it is back.
+      // The host may be up already, so no event reports that it is back.
       const looks = bootOf(node).rebuild === true && outcome.kind === 'wait';
       return looks ? { ...outcome, ms: Math.min(outcome.ms, hostLookMs) } : outcome;
     },
@@ -146,6 +141,22 @@ export function createSteps(
 
     'change power': (node) => changePower({ bmcs, ensure, fence }, node),
   };
+}
+
+/** Reads the inventory, applies the inspection rules and claims the ports. */
+async function inspect(
+  { context, records, bmcs, hardware, rules, claims }: StepOptions,
+  node: NodeDocument,
+): Promise<StepOutcome> {
+  const { inventory, identity } = await bmcs.with(node, (machine) => machine.inventory());
+  await records.learn(node, identity);
+  await hardware.read(node);
+  const seen = { ...inventory, inspected_at: context.now().toISOString() };
+  const properties = inspectedProperties(node.declared ?? {}, seen);
+  const ruled = await rules.apply(node, properties);
+  const { warning, ...own } = await claims.claimed(node, ruled.properties ?? properties);
+  const settled: Settled = warning ? { warning } : { clears: portsCondition };
+  return { kind: 'next', change: { ...ruled, ...own }, reason: 'its inventory is read', settled };
 }
 
 /** Reads the settings again after steps that changed them. */
@@ -189,9 +200,16 @@ async function forgetHost(hosts: ServerHosts, node: NodeDocument): Promise<StepO
   return done;
 }
 
+/** A machine that its BMC started from the disk was set to it then. */
+async function settledOf(boots: BootSteps, node: NodeDocument): Promise<Settled> {
+  const disk = node.state === 'wait call-back' ? node.boot?.disk : undefined;
+  if (!disk) return boots.settle(node);
+  return disk.warning ? { warning: disk.warning } : { clears: 'BootsFromDisk' };
+}
+
 /** Sets the machine to boot from its disk, and ends the use of the boot. */
 async function settle(boots: BootSteps, node: NodeDocument): Promise<StepOutcome> {
-  const settled = await boots.settle(node);
+  const settled = await settledOf(boots, node);
   if (node.state === 'unrescuing') return { kind: 'next', settled };
   // Keep the boot without its secrets, to recognise a later attempt to use them.
   const change = { boot: node.boot && { ...node.boot, secret: null, host: null } };

@@ -10,7 +10,8 @@ import type { ResourceAction, ResourceRequest } from '@anneal/contracts/resource
 import type { Result } from '@anneal/provider/document.ts';
 import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
-import { nextCronTime, parseCron } from '@anneal/runtime/time/cron.ts';
+import { cronProblem, parseCron } from '@anneal/contracts/readers/cron.ts';
+import { nextCronTime } from '@anneal/runtime/time/cron.ts';
 import type { StackDocument } from '@anneal/convergence/documents.ts';
 import type { Collection } from '@anneal/store/port.ts';
 import type { Timers } from '@anneal/store/timers.ts';
@@ -93,7 +94,8 @@ export class Schedules {
     const parsed = parseCron(pattern);
     const dueAt = parsed && nextCronTime(parsed, zone, this.#context.now().getTime());
     if (dueAt === undefined) {
-      const message = `The schedule ${name} cannot fire: "${pattern}" has no time in the next ten years, or is not supported.`;
+      const why = cronProblem(pattern)?.message ?? 'its date never comes';
+      const message = `The schedule ${name} cannot fire by "${pattern}": ${why}.`;
       throw new AnnealError('InvalidRequest', message);
     }
     await this.#timers().set([waitTimers.at(timer, dueAt)]);

@@ -1,7 +1,8 @@
 /** The action std.http: one request over HTTP, with limits on time, bytes and targets. Redirects are not followed. */
+import { readWebAddress } from '@anneal/contracts/readers/web-address.ts';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { isIP } from 'node:net';
+import { isIpAddress } from '@anneal/contracts/readers/ip.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import { jsonOrText } from '@anneal/contracts/plain-json.ts';
 import type { Result } from '@anneal/provider/document.ts';
@@ -33,7 +34,7 @@ export async function callHttp(
   if (typeof url === 'string') return failed(url);
   const host = url.hostname.replace(/^\[|\]$/g, '');
   // A literal address needs no lookup, so check it here.
-  if (!allowPrivate && isIP(host) !== 0 && !isPublic(host)) return failed(privateTarget(host, host, setting));
+  if (!allowPrivate && isIpAddress(host) && !isPublic(host)) return failed(privateTarget(host, host, setting));
   const seconds = Number(input['timeout'] ?? defaultSeconds);
   if (!(seconds > 0))
     return failed(`timeout must be a number of seconds above 0, not ${JSON.stringify(input['timeout'])}`);
@@ -50,11 +51,8 @@ export async function callHttp(
 
 function targetOf(input: JsonObject): URL | string {
   const given = input['url'];
-  if (typeof given !== 'string' || !URL.canParse(given))
-    return `url must be an address, not ${JSON.stringify(given ?? null)}`;
-  const url = new URL(given);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    return `url must begin with http: or https:, not ${url.protocol}`;
+  const url = typeof given === 'string' ? readWebAddress(given) : undefined;
+  if (!url) return `url must be an address that begins with http:// or https://, not ${JSON.stringify(given ?? null)}`;
   if (url.username !== '' || url.password !== '') return 'url must not contain a user or password; send a header';
   const { params } = input;
   if (isObject(params))

@@ -1,4 +1,5 @@
 /** Actions on queues. */
+import { numberOf } from '@anneal/contracts/exact-number.ts';
 import { queuePost } from '@anneal/contracts/calls/queues.ts';
 import { executionOfAction } from '@anneal/contracts/calls/workflow.ts';
 import { derivedId } from '@anneal/runtime/derived-id.ts';
@@ -9,7 +10,8 @@ export const queueTaskActions: Readonly<Record<string, RunAction>> = {
   // The queue derives the id of a message from that of the question, so a repeat posts nothing.
   'anneal.queue_post': (parts, call) => {
     const { id, input, project } = call;
-    const { body = null, ttl } = input;
+    const { body = null } = input;
+    const ttl = numberOf(input['ttl']);
     return resultOf(parts, call, {
       service: 'configuration',
       definition: queuePost,
@@ -17,7 +19,7 @@ export const queueTaskActions: Readonly<Record<string, RunAction>> = {
         project,
         queue: textIn(call, 'queue'),
         client_id: derivedId(`workflow ${executionOfAction(id)}`),
-        messages: [{ body, ...(typeof ttl === 'number' && { ttl }) }],
+        messages: [{ body, ...(ttl !== undefined && { ttl }) }],
       },
       show: ({ ids }) => ({ id: ids[0] ?? null }),
     });

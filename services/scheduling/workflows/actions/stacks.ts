@@ -1,4 +1,6 @@
 /** Actions on stacks. */
+import { numberOf } from '@anneal/contracts/exact-number.ts';
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import {
   stackAct,
   stackCreate,
@@ -61,7 +63,7 @@ export const stackTaskActions: Readonly<Record<string, RunAction>> = {
 };
 
 const openOutputs = ({ outputs = [] }: StackView): JsonObject =>
-  Object.fromEntries(
+  toRecord(
     outputs
       .filter(({ value }) => !JSON.stringify(value ?? null).includes('"$sealed"'))
       .map(({ key, value }) => [key, value]),
@@ -129,7 +131,7 @@ async function createStack(parts: ActionParts, call: ActionCall): Promise<Result
     name,
     project,
     owner: call.workflow,
-    timeout_minutes: typeof input['timeout'] === 'number' ? input['timeout'] : null,
+    timeout_minutes: numberOf(input['timeout']) ?? null,
     on_failure: (optionalText(call, 'on_failure') ?? 'keep') as FailurePolicy,
     tags: textsIn(call, 'tags'),
     occasion: occasionOfCall(call),
@@ -155,11 +157,12 @@ async function updateStack(parts: ActionParts, call: ActionCall): Promise<Result
   });
   if ('error' in compiled) return refusedWith(compiled.error);
   const { resource_count: _, warnings: _w, operator_resources: _o, ...target } = compiled.answer;
+  const timeout = numberOf(input['timeout']);
   const policy = optionalText(call, 'on_failure') as FailurePolicy | undefined;
   const data = {
     id,
     project,
-    ...(typeof input['timeout'] === 'number' && { timeout_minutes: input['timeout'] }),
+    ...(timeout !== undefined && { timeout_minutes: timeout }),
     ...(policy && { on_failure: policy }),
     occasion: occasionOfCall(call),
     ...target,

@@ -1,7 +1,9 @@
 /** The times of cron triggers. Pure. */
+import { isoMoment } from '@anneal/contracts/readers/moment.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { CronPlan } from '../../documents/workflows.ts';
-import { nextCronTime, parseCron } from '@anneal/runtime/time/cron.ts';
+import { cronProblem, parseCron } from '@anneal/contracts/readers/cron.ts';
+import { nextCronTime } from '@anneal/runtime/time/cron.ts';
 
 /** The wishes of the client or the template. */
 export interface CronWish {
@@ -18,9 +20,9 @@ export function firstPlan({ name, pattern, first_time: first, count }: CronWish,
   const found = cron && nextCronTime(cron, 'UTC', now);
   const mistakes: string[] = [];
   if (pattern === null && first === null) mistakes.push('it needs a pattern or a first time');
-  if (pattern !== null && found === undefined) {
-    mistakes.push(`the pattern "${pattern}" has no time in the next ten years, or is not supported`);
-  }
+  const problem = pattern === null ? undefined : cronProblem(pattern);
+  if (problem) mistakes.push(`the pattern "${pattern}" is no schedule: ${problem.message}`);
+  else if (pattern !== null && found === undefined) mistakes.push(`the pattern "${pattern}" never comes`);
   if (firstAt !== null && !(firstAt > now)) mistakes.push(`the first time ${first} is not in the future`);
   if (pattern === null && count !== null && count > 1) mistakes.push(`${count} executions need a pattern`);
   if (mistakes.length > 0) {
@@ -43,10 +45,8 @@ export function planAfter({ pattern, remaining }: CronPlan, now: number): CronPl
 
 /** The time of `YYYY-MM-DD HH:MM` in UTC. Undefined for another form, or a date that does not exist. */
 export function timeOfText(text: string): string | undefined {
-  const found = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2})(?::(\d{2}))?Z?$/.exec(text.trim());
-  if (!found) return undefined;
-  const at = new Date(`${found[1]}T${found[2]}:${found[3] ?? '00'}.000Z`);
-  return Number.isNaN(at.getTime()) || !at.toISOString().startsWith(found[1] ?? '') ? undefined : at.toISOString();
+  const at = isoMoment(text.trim());
+  return at === undefined ? undefined : new Date(at).toISOString();
 }
 
 /** The time as Mistral writes it. */

@@ -3,6 +3,7 @@
  * and the time, so a timer that fires twice starts one execution. A trigger of a client is deleted after its last
  * execution, as in Mistral; that of a resource stays until its stack deletes it.
  */
+import { numberOf } from '@anneal/contracts/exact-number.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, storedProperty, type Json, type JsonObject } from '@anneal/contracts/json.ts';
 import type { ResourceAction } from '@anneal/contracts/resource.ts';
@@ -78,7 +79,7 @@ export class CronTriggers {
       params: {},
       pattern: text(pattern),
       first_time: at,
-      count: typeof count === 'number' ? count : null,
+      count: numberOf(count) ?? null,
     });
     return { kind: 'complete', physical_id: name, attributes: attributesOf(document) };
   }

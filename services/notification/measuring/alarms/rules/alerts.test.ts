@@ -1,10 +1,14 @@
 import { mostAlerts, type AlertNotification } from '@anneal/contracts/alertmanager.ts';
 import { describe, expect, it } from 'vitest';
 import { findingOfAlerts, withNotification, type KnownAlerts } from './alerts.ts';
-import type { AlertsRule } from './definition.ts';
+import type { JsonObject } from '@anneal/contracts/json.ts';
+import { definitionOf, type AlertsRule } from './definition.ts';
 import type { AlarmState } from './evaluate.ts';
 
-const rule: AlertsRule = { kind: 'alerts', labels: {}, valueAnnotation: 'value', staleAfter: null };
+/** The rule of an `Anneal::AlertmanagerAlarm`. */
+const ruleOf = (properties: JsonObject): AlertsRule =>
+  definitionOf('Anneal::AlertmanagerAlarm', properties, { period: 10, self: [] }).rule as AlertsRule;
+const rule = ruleOf({ labels: {} });
 type Given = Partial<AlertNotification['alerts'][number]>;
 
 const alert = (fingerprint: string, more: Given = {}) => ({
@@ -60,17 +64,18 @@ describe('the alerts of Alertmanager', () => {
   });
 
   it('count only with the labels of the alarm, and report the largest value', () => {
+    const own = ruleOf({ labels: { stack: 'web' }, value_annotation: 'load' });
     const labels = { alertname: 'Load', stack: 'web' };
-    const fitting = alert('a', { labels, annotations: { value: '0.9' } });
-    const larger = alert('b', { labels, annotations: { value: '1.5' } });
-    const textual = alert('c', { labels, annotations: { value: 'high' } });
-    const known = after(undefined, notification([alert('d'), larger, fitting, textual]), { labels: { stack: 'web' } });
+    const fitting = alert('a', { labels, annotations: { load: '0.9', value: '7' } });
+    const larger = alert('b', { labels, annotations: { load: '1.5' } });
+    const textual = alert('c', { labels, annotations: { load: 'high' } });
+    const known = after(undefined, notification([alert('d'), larger, fitting, textual]), own);
     expect(Object.keys(known.firing)).toEqual(['b', 'a', 'c']);
-    expect(findingOfAlerts(known, { rule, state: 'ok', repeat: false }, clock).values).toEqual([0.9, 1.5]);
+    expect(findingOfAlerts(known, { rule: own, state: 'ok', repeat: false }, clock).values).toEqual([0.9, 1.5]);
   });
 
   it('are unknown before the first notification and, where the alarm says so, long after the last', () => {
-    const stale = { ...rule, staleAfter: 10 };
+    const stale = ruleOf({ labels: {}, stale_after: 10 });
     expect(findingOfAlerts(undefined, { rule: stale, state: 'ok', repeat: true }, clock).state).toBeNull();
     const known = after(undefined, notification([alert('a')]));
     const at = (ms: number) =>

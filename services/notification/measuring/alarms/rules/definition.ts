@@ -5,7 +5,8 @@ import { hostTypes, longestPeriod, mostPeriods } from '@anneal/hot/types/alarm-l
 import { missingPolicies, type AlarmState, type CompositePart, type Limit, type PointsRule } from './evaluate.ts';
 import { comparisons, meterField, parseSearch, type LimitComparison, type LabelFilter } from './filter.ts';
 import { AlarmProperties, propertyText, type AlarmSetting } from './properties.ts';
-import { isKnownStart, type TimeWindow } from './window.ts';
+import { cronProblem } from '@anneal/contracts/readers/cron.ts';
+import type { TimeWindow } from './window.ts';
 
 export interface ThresholdRule extends PointsRule {
   readonly kind: 'threshold';
@@ -106,11 +107,16 @@ function search(reader: AlarmProperties): LabelFilter {
   }
 }
 
+const fieldConditions = (reader: AlarmProperties): EventRule['query'] =>
+  reader.maps('query').map(({ field, type, op, value }) => ({
+    field: propertyText(field),
+    type: propertyText(type) || 'string',
+    op: comparisons.find((each) => each === op) ?? 'eq',
+    value: propertyText(value),
+  }));
+
 const samples = (reader: AlarmProperties): LabelFilter[] =>
-  reader.maps('query').map(({ field, op, value }) => {
-    const compare = comparisons.find((each) => each === op) ?? 'eq';
-    return { field: meterField(propertyText(field)), compare, value: propertyText(value) };
-  });
+  fieldConditions(reader).map(({ field, type, op, value }) => ({ field: meterField(field), type, compare: op, value }));
 
 const meter: Shape = (reader) => {
   const periods = reader.integer('evaluation_periods', 1, [1, mostPeriods]);
@@ -209,12 +215,7 @@ const alerts: Shape = (reader) => {
 const eventRule: Shape = (reader) => ({
   kind: 'event',
   event_type: reader.text('event_type', '*'),
-  query: reader.maps('query').map(({ field, type, op, value }) => ({
-    field: propertyText(field),
-    type: propertyText(type) || 'string',
-    op: comparisons.find((each) => each === op) ?? 'eq',
-    value: propertyText(value),
-  })),
+  query: fieldConditions(reader),
 });
 
 const byResources: Shape = (reader) => {
@@ -303,7 +304,8 @@ export function definitionOf(type: string, properties: JsonObject, given: AlarmS
   ];
   const windows = reader.maps('time_constraints').map((each, index): TimeWindow => {
     const start = propertyText(each['start']);
-    if (!isKnownStart(start)) reader.mistake(`time_constraints.${index}.start`, `"${start}" is not supported`);
+    const problem = cronProblem(start);
+    if (problem) reader.mistake(`time_constraints.${index}.start`, `"${start}" is no schedule: ${problem.message}`);
     const timezone = typeof each['timezone'] === 'string' ? each['timezone'] : null;
     return { name: propertyText(each['name']), start, duration: Number(each['duration'] ?? 0), timezone };
   });

@@ -2,7 +2,7 @@
 import type { Envelope } from '@anneal/contracts/envelope.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
 import type { EventRule } from './definition.ts';
-import { compareNumbers, compareTexts } from './filter.ts';
+import { compareTexts } from './filter.ts';
 
 export function eventFits({ event_type: wanted, query }: EventRule, event: Envelope): boolean {
   return isWildcard(event.type, wanted) && query.every((each) => holds(each, event));
@@ -11,11 +11,7 @@ export function eventFits({ event_type: wanted, query }: EventRule, event: Envel
 function holds({ field, type, op, value }: EventRule['query'][number], event: Envelope): boolean {
   const found = valueAt(event, field.replace(/^traits\./, 'data.'));
   if (found === undefined || found === null || typeof found === 'object') return false;
-  const text = String(found);
-  if (type === 'integer' || type === 'float') return compareNumbers[op](Number(text), Number(value));
-  if (type === 'datetime') return compareNumbers[op](Date.parse(text), Date.parse(value));
-  if (type === 'boolean') return compareTexts(text.toLowerCase(), op, value.toLowerCase());
-  return compareNumbers[op](text < value ? -1 : text > value ? 1 : 0, 0);
+  return compareTexts(String(found), { compare: op, value, type });
 }
 
 /** A field of the event, or of its data, which traits are. */

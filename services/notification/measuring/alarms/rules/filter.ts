@@ -1,4 +1,5 @@
 /** Conditions on the labels of a series, from the filters of Gnocchi, Ceilometer and CloudWatch. Pure. */
+import { fitsWildcards, plainParts, type WildPart } from '@anneal/contracts/readers/wildcard.ts';
 import type { Labels } from '@anneal/contracts/calls/measuring.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { isObject, type Json } from '@anneal/contracts/json.ts';
@@ -16,6 +17,8 @@ export type LabelFilter =
       readonly field: string;
       readonly compare: LimitComparison | 'like' | 'in';
       readonly value: string | readonly string[];
+      /** The type that the texts are compared as. Absent: a number when both are numbers. */
+      readonly type?: string;
     };
 
 /** The labels that the field of another system means here. Every other field is the label of that name. */
@@ -43,11 +46,20 @@ export const compareNumbers: Readonly<Record<LimitComparison, (a: number, b: num
   ne: (a, b) => a !== b,
 };
 
-/** Compares as numbers when both are numbers, otherwise as text. */
-export function compareTexts(a: string, compare: LimitComparison, b: string): boolean {
-  const [x, y] = [Number(a), Number(b)];
-  const numeric = a.trim() !== '' && b.trim() !== '' && Number.isFinite(x) && Number.isFinite(y);
-  return numeric ? compareNumbers[compare](x, y) : compareNumbers[compare](a < b ? -1 : a > b ? 1 : 0, 0);
+const isNumber = (text: string): boolean => text.trim() !== '' && Number.isFinite(Number(text));
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Compares as the type says. Without a type: as numbers when both are numbers, otherwise as text. */
+export function compareTexts(
+  a: string,
+  { compare, value: b, type }: { compare: LimitComparison; value: string; type?: string | undefined },
+): boolean {
+  const compares = compareNumbers[compare];
+  if (type === 'integer' || type === 'float') return compares(Number(a), Number(b));
+  if (type === 'datetime') return compares(Date.parse(a), Date.parse(b));
+  if (type === 'boolean') return compares(order(a.toLowerCase(), b.toLowerCase()), 0);
+  const isNumeric = type === undefined && isNumber(a) && isNumber(b);
+  return isNumeric ? compares(Number(a), Number(b)) : compares(order(a, b), 0);
 }
 
 /** Whether a filter says anything about a label. */
@@ -62,30 +74,25 @@ export function labelsFit(filter: LabelFilter, labels: Labels): boolean {
   if ('all' in filter) return filter.all.every((each) => labelsFit(each, labels));
   if ('any' in filter) return filter.any.some((each) => labelsFit(each, labels));
   if ('not' in filter) return !labelsFit(filter.not, labels);
-  const { field, compare, value } = filter;
+  const { field, compare, value, type } = filter;
   if (given.has(field)) return true;
   const values = labelsOfField(field).flatMap((label) => (Object.hasOwn(labels, label) ? [labels[label] ?? ''] : []));
-  if (compare === 'ne') return values.every((each) => each !== value);
+  if (compare === 'ne') return values.every((each) => compareTexts(each, { compare, value: String(value), type }));
   return values.some((each) => {
     if (compare === 'in') return value.includes(each);
     if (typeof value !== 'string') return false;
-    return compare === 'like' ? isLike(each, value) : compareTexts(each, compare, value);
+    return compare === 'like' ? isLike(each, value) : compareTexts(each, { compare, value, type });
   });
 }
 
-/** SQL's LIKE: `%` is any text and `_` any character. Without a regular expression, so that no pattern takes long. */
-function isLike(text: string, pattern: string): boolean {
-  let reached = new Set([0]);
-  for (const symbol of pattern) {
-    const next = new Set<number>();
-    for (const at of reached) {
-      if (symbol === '%') for (let end = at; end <= text.length; end += 1) next.add(end);
-      else if (at < text.length && (symbol === '_' || text[at] === symbol)) next.add(at + 1);
-    }
-    reached = next;
-  }
-  return reached.has(text.length);
-}
+/** SQL's LIKE: `%` is any text and `_` any character. */
+const isLike = (text: string, pattern: string): boolean =>
+  fitsWildcards(
+    Array.from(pattern).flatMap((symbol): WildPart<string>[] =>
+      symbol === '%' || symbol === '_' ? [{ fits: () => true, repeats: symbol === '%' }] : plainParts(symbol),
+    ),
+    text,
+  );
 
 const operators: Readonly<Record<string, LimitComparison | 'like' | 'in'>> = {
   '=': 'eq',

@@ -1,5 +1,6 @@
 /** Time windows of alarms: a cron expression for the start, a duration and a time zone. Pure. */
-import { lastCronTime, parseCron } from '@anneal/runtime/time/cron.ts';
+import { parseCron } from '@anneal/contracts/readers/cron.ts';
+import { nextCronTime } from '@anneal/runtime/time/cron.ts';
 
 export interface TimeWindow {
   readonly name: string;
@@ -12,14 +13,12 @@ export interface TimeWindow {
 /** A longer window is open whenever it has begun at all within this time. */
 const mostMs = 366 * 86_400_000;
 
-/** Whether a window may begin by this expression. `L` and `#` are not supported. */
-export const isKnownStart = (expression: string): boolean => parseCron(expression) !== undefined;
-
 /** Whether the window has a start within its duration before now. */
 export function isOpen({ start, duration, timezone }: TimeWindow, now: number): boolean {
   const cron = parseCron(start);
   const earliest = now - Math.min(duration * 1000, mostMs);
-  return cron !== undefined && lastCronTime(cron, timezone || 'UTC', { from: now, earliest }) !== undefined;
+  const begins = cron && nextCronTime(cron, timezone || 'UTC', earliest - 1);
+  return begins !== undefined && begins <= now;
 }
 
 /** Whether an alarm with these windows is evaluated now: in any of them, or always without one. */
