@@ -1,5 +1,6 @@
 /** Contexts: facts of several hosts as one versioned map. */
 import { contextViewSchema, type ContextView } from '@anneal/contracts/calls/context.ts';
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import type { GatewayConnection } from './connection.ts';
 import { read, readList } from './read.ts';
 
@@ -48,7 +49,7 @@ export function contextsOf(connection: GatewayConnection): ContextCalls {
         if (!response) return;
         if (response.status === 304) continue;
         tag = response.headers.get('etag');
-        yield read(contextViewSchema, await response.json(), what);
+        yield read(contextViewSchema, parseExact(await response.text()), what);
       }
     },
   };

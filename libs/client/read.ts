@@ -1,5 +1,6 @@
 /** Reads an answer by its schema. A mismatch is a fault of the gateway; the error names the wrong place. */
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { safeParseExact } from '@anneal/contracts/exact-schema.ts';
 import { z } from 'zod';
 
 /**
@@ -7,7 +8,7 @@ import { z } from 'zod';
  * @throws AnnealError Defect that names the wrong places
  */
 export function read<T>(schema: z.ZodType<T>, body: unknown, what: string): T {
-  const parsed = schema.safeParse(body);
+  const parsed = safeParseExact(schema, body);
   if (parsed.success) return parsed.data;
   const places = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`);
   throw new AnnealError('Defect', `Could not ${what}: unexpected response from the gateway (${places.join('; ')}).`);

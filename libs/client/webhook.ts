@@ -5,6 +5,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { envelopeSchema } from '@anneal/contracts/envelope.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import type { AnnealEvent } from './events.ts';
 
 /** A request as it arrived. */
@@ -78,7 +79,7 @@ function headerOf(headers: WebhookRequest['headers'], name: string): string | un
 
 function eventsIn(body: Buffer): AnnealEvent[] {
   try {
-    const parsed: unknown = JSON.parse(body.toString('utf8'));
+    const parsed = parseExact(body.toString('utf8'));
     return [parsed].flat().map((event) => envelopeSchema.parse(event) as AnnealEvent);
   } catch (error) {
     throw new AnnealError(

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { NodePatch } from './calls/nodes.ts';
 import type { Mistake } from './errors.ts';
 import { isObject, type Json, type JsonObject } from './json.ts';
+import { joinRecords, withoutKey } from './ordered-map.ts';
 
 /** The fields that a patch may change, and the values that the removal of a field restores. */
 export interface PatchedFields {
@@ -57,16 +58,13 @@ function changedIn(holder: Json | undefined, names: readonly string[], operation
   if (!isObject(holder)) throw new Refused(`${path} does not exist`);
   if (below.length > 0) {
     const inner = Object.hasOwn(holder, name) ? holder[name] : undefined;
-    return { ...holder, [name]: changedIn(inner, below, operation) };
+    return joinRecords(holder, { [name]: changedIn(inner, below, operation) });
   }
   if (op !== 'add' && !Object.hasOwn(holder, name)) throw new Refused(`can't ${op} a non-existent object '${name}'`);
-  if (op === 'remove') {
-    const { [name]: _removed, ...rest } = holder;
-    return rest;
-  }
+  if (op === 'remove') return withoutKey(holder, name);
   if (value === undefined) throw new Refused(`${op} needs a value`);
   if (op === 'test') return tested(holder, holder[name], operation);
-  return { ...holder, [name]: value };
+  return joinRecords(holder, { [name]: value });
 }
 
 /** The list after an operation on an item, or on what an item holds. `-` is the place behind the last item. */

@@ -17,6 +17,14 @@ export function toRecord<T>(entries: Iterable<readonly [string, T]>): Record<str
   return pairs.some(([name]) => isMoved(name)) ? withOrder(record, new Set(pairs.map(([name]) => name))) : record;
 }
 
+/** A copy of the first map with the entries of the others: a new key comes last, and a known one keeps its place. */
+export const joinRecords = <T>(...records: readonly Readonly<Record<string, T>>[]): Record<string, T> =>
+  toRecord(records.flatMap((record) => Object.entries(record)));
+
+/** A copy of a map without a key. */
+export const withoutKey = <T>(record: Readonly<Record<string, T>>, name: string): Record<string, T> =>
+  toRecord(Object.entries(record).filter(([key]) => key !== name));
+
 /** The object with its keys in this order. */
 export function withOrder<T extends object>(record: T, names: ReadonlySet<string>): T {
   let index = 0;

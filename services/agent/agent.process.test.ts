@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentOptions, scriptRequest, StandIn, temporaryFolder, until } from './testing/fixture.ts';
@@ -39,21 +40,25 @@ const lines = (file: string): number =>
 describe('a script', () => {
   it('gets its inputs as environment variables and returns outputs, streams and exit status', async () => {
     const request = scriptRequest(
-      '#!/bin/sh\necho "$greeting $list"; echo problem >&2\nprintf %s "$greeting" >"$heat_outputs_path.said"\nexit 3\n',
+      '#!/bin/sh\necho "$greeting $list"; echo problem >&2\nprintf %s "$greeting" >"$heat_outputs_path.said"\nprintf %s "$list" >"$heat_outputs_path.list"\nexit 3\n',
       {
         inputs: [
           { name: 'greeting', type: 'String', value: 'hi $(reboot)' },
-          { name: 'list', type: 'Json', value: [1, 2] },
+          { name: 'list', type: 'Json', value: parseExact('[1.0,{"10":1e2,"9":12345678901234567890}]') },
         ],
-        outputs: [{ name: 'said', type: 'String' }],
+        outputs: [
+          { name: 'said', type: 'String' },
+          { name: 'list', type: 'Json' },
+        ],
       },
     );
     server.offer(request as never);
     await start();
     const response = await responseTo(request.id);
+    expect(JSON.stringify(response.outputs)).toContain('[1.0,{"10":1e2,"9":12345678901234567890}]');
     expect(response).toMatchObject({
       status_code: 3,
-      stdout: 'hi $(reboot) [1,2]\n',
+      stdout: 'hi $(reboot) [1.0,{"10":1e2,"9":12345678901234567890}]\n',
       stderr: 'problem\n',
       outputs: { said: 'hi $(reboot)' },
     });

@@ -17,6 +17,7 @@ import {
   type HostResponse,
 } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json } from '@anneal/contracts/json.ts';
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import type { BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { createLog } from '@anneal/runtime/observe/log.ts';
 
@@ -103,7 +104,7 @@ export class StandIn {
     if (url.pathname.startsWith('/agent/')) return void response.writeHead(404).end('{}');
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const body = chunks.length > 0 ? (JSON.parse(Buffer.concat(chunks).toString()) as Json) : null;
+    const body = chunks.length > 0 ? parseExact(Buffer.concat(chunks).toString()) : null;
     const call = `${request.method} ${parts.slice(0, 2).join('/')}`;
     this.calls.push(call);
     const fault = this.faults.shift();

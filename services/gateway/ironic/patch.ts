@@ -13,7 +13,7 @@ export function fieldsPatchedBy(
   patch: NodePatch,
   { what, before, ...allowed }: PatchedFields & { readonly what: string; readonly before: object },
 ): JsonObject {
-  const { result, mistakes } = patched(JSON.parse(JSON.stringify(before)) as JsonObject, patch, allowed);
+  const { result, mistakes } = patched(before as JsonObject, patch, allowed);
   if (mistakes.length === 0) return result;
   const all = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
   throw new AnnealError('InvalidRequest', `The ${what} cannot be changed in this way: ${all}`, { mistakes });

@@ -10,11 +10,17 @@ import type { ValuesWorld } from './world.ts';
 
 const clients = new WeakMap<ValuesWorld, Promise<Client>>();
 
-async function anneal(world: ValuesWorld, ...words: string[]): Promise<string> {
+/** A client of the world. */
+export function valuesClient(world: ValuesWorld): Promise<Client> {
   const { url, password } = world;
   const opened =
     clients.get(world) ?? connect({ authUrl: `${url}/identity/v3`, username: 'admin', password, project: 'admin' });
   clients.set(world, opened);
+  return opened;
+}
+
+async function anneal(world: ValuesWorld, ...words: string[]): Promise<string> {
+  const opened = valuesClient(world);
   let [text, notes] = ['', ''];
   const stdout = { isTTY: false, write: (chunk: string) => ((text += chunk), true) } as unknown as NodeJS.WriteStream;
   const stderr = { isTTY: false, write: (chunk: string) => ((notes += chunk), true) } as unknown as NodeJS.WriteStream;

@@ -3,6 +3,7 @@ import { cliDoors } from './cli-doors.ts';
 import type { Door } from './door.ts';
 import { eventDoors } from './event-doors.ts';
 import { hostDoors, stackHostDoors } from './host-doors.ts';
+import { nodeDoors } from './node-doors.ts';
 import { queueDoors } from './queue-doors.ts';
 import { stackDoors } from './stack-doors.ts';
 import { expressionDoors, workflowDoors } from './workflow-doors.ts';
@@ -13,6 +14,7 @@ export const plainDoors: Readonly<Record<string, Door>> = {
   ...eventDoors,
   ...hostDoors,
   ...workflowDoors,
+  ...nodeDoors,
   ...cliDoors,
 };
 

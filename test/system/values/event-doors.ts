@@ -1,5 +1,9 @@
 /** Events and their listeners. The event of a posted message contains its body. */
-import { at, type Odd } from './document.ts';
+import { verifyWebhook } from '@anneal/client/webhook.ts';
+import { stackSignal } from '@anneal/contracts/calls/resources.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { parseExact } from '@anneal/contracts/read-json.ts';
+import { at, readOdd, wordOf, type Odd, type OddMap } from './document.ts';
 import type { Door } from './door.ts';
 import type { ValuesWorld } from './world.ts';
 
@@ -45,6 +49,52 @@ export const eventDoors: Readonly<Record<string, Door>> = {
     );
     await world.call('POST', `/messaging/v2/queues/${queue}/messages`, `{"messages":[{"ttl":300,"body":${text}}]}`);
     return at(await world.heard(path), 'data', 'body');
+  },
+  'a webhook of events, as the client reads it': async (world, text) => {
+    const path = `/${world.name('hook')}`;
+    const queue = world.name('q');
+    await world.call('POST', `/messaging/v2/queues/${queue}/messages`, '{"messages":[{"ttl":300,"body":"first"}]}');
+    const { secret = null } = Object.fromEntries(
+      (await world.call(
+        'POST',
+        '/api/v1/subscriptions',
+        `{"name":"${world.name('sub')}","url":"${world.listener}${path}","types":["queue.message.posted"],"filters":[{"exact":{"subject":"${queue}"}}]}`,
+      )) as OddMap,
+    );
+    await world.call(
+      'POST',
+      `/messaging/v2/queues/${queue}/subscriptions`,
+      `{"subscriber":"${world.listener}/other","ttl":600}`,
+    );
+    await world.call('POST', `/messaging/v2/queues/${queue}/messages`, `{"messages":[{"ttl":300,"body":${text}}]}`);
+    const { headers, body } = await world.request(path);
+    const [event] = verifyWebhook({ headers, body, secrets: wordOf(secret) });
+    return at(readOdd(JSON.stringify(event)), 'data', 'body');
+  },
+  'the WebSocket of events': async (world, text) => {
+    const queue = world.name('q');
+    await world.call('PUT', `/messaging/v2/queues/${queue}`, '{}');
+    await world.call(
+      'POST',
+      `/messaging/v2/queues/${queue}/subscriptions`,
+      `{"subscriber":"${world.listener}/other","ttl":600}`,
+    );
+    return world.socket('{"types":["queue.message.posted"]}', bodyOf(queue), () =>
+      world.call('POST', `/messaging/v2/queues/${queue}/messages`, `{"messages":[{"ttl":300,"body":${text}}]}`),
+    );
+  },
+  'a dead letter': async (world, text) => {
+    const { context, project } = world;
+    // The service does not take this message.
+    const data = { project, stack: 's', resource: 'r', signal: parseExact(text) };
+    const message = context.mint(stackSignal, { data, project });
+    await context.bus.send({ queue: requestsQueue('templating'), messages: [message] });
+    const found = await world.until('/api/v1/dead-letters?limit=1000', (letters) =>
+      (at(letters, 'dead_letters') as Odd[]).some((letter) => at(letter, 'message', 'id') === message.id),
+    );
+    const letter =
+      (at(found, 'dead_letters') as Odd[]).find((each) => at(each, 'message', 'id') === message.id) ?? null;
+    return at(letter, 'message', 'data', 'signal');
   },
   'the list of events': async (world, text) => {
     const queue = await posted(world, text, `${world.listener}/other`);

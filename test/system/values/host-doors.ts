@@ -1,7 +1,8 @@
 /** Configs, deployments and what a host answers. */
 import { hostCreate } from '@anneal/contracts/calls/hosts.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
-import { wordOf, at, type Odd } from './document.ts';
+import { wordOf, at, readOdd, type Odd, type OddMap } from './document.ts';
+import { valuesClient } from './cli-doors.ts';
 import type { Door } from './door.ts';
 import type { ValuesWorld } from './world.ts';
 
@@ -40,6 +41,28 @@ async function deployed(world: ValuesWorld, text: string): Promise<{ id: string;
 
 const asHost = ({ token }: Host): Record<string, string> => ({ 'x-auth-token': token });
 
+/** The agent's first message. */
+const report = (world: ValuesWorld, host: Host, text: string): Promise<Odd> =>
+  world.call(
+    'POST',
+    `/messaging/v2/queues/host.${host.id}.responses/messages`,
+    `{"messages":[{"ttl":300,"body":{"hello":true,"facts":{"document":${text}}}}]}`,
+    asHost(host),
+  );
+
+/** A context that shows the fact of a host. */
+async function contextOf(world: ValuesWorld, text: string): Promise<string> {
+  const host = await newHost(world, world.name('host'));
+  await report(world, host, text);
+  const name = world.name('context');
+  await world.stack({
+    template: `{"heat_template_version":"2018-08-31","resources":{"${name}":{"type":"Anneal::Context","properties":{"members":{"all":["${host.id}"]},"facts":["document"]}}}}`,
+  });
+  return name;
+}
+const hasVersion = (context: Odd): boolean => (at(context, 'data', 'members') as Odd[]).length > 0;
+const factOf = (context: Odd): Odd => at(context, 'data', 'members', 0, 'facts', 'document');
+
 export const hostDoors: Readonly<Record<string, Door>> = {
   'the default of an input of a config': async (world, text) => {
     const config = await configOf(world, `"config":"","inputs":[{"name":"i","type":"Json","default":${text}}]`);
@@ -60,6 +83,29 @@ export const hostDoors: Readonly<Record<string, Door>> = {
     const { host } = await deployed(world, text);
     const shown = await world.call('GET', `${world.heat}/software_deployments/metadata/${host.id}`);
     return at(shown, 'metadata', 0, 'inputs', 0, 'value');
+  },
+  'a fact of a host': async (world, text) => {
+    const host = await newHost(world, world.name('host'));
+    await report(world, host, text);
+    const shown = await world.until(`/api/v1/hosts/${host.id}`, (each) =>
+      (at(each, 'facts') as OddMap).has('document'),
+    );
+    return at(shown, 'facts', 'document');
+  },
+  'a fact in a context': async (world, text) => {
+    const context = await contextOf(world, text);
+    return factOf(await world.until(`/api/v1/contexts/${context}`, hasVersion));
+  },
+  'a context that the client follows': async (world, text) => {
+    const context = await contextOf(world, text);
+    const ending = new AbortController();
+    for await (const found of (await valuesClient(world)).contexts.follow({ context, signal: ending.signal })) {
+      const shown = readOdd(JSON.stringify(found));
+      if (!hasVersion(shown)) continue;
+      ending.abort();
+      return factOf(shown);
+    }
+    throw new Error('The context has no end.');
   },
   'the outputs of a deployment': async (world, text) => {
     const { id } = await deployed(world, '1');

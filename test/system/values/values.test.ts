@@ -56,7 +56,7 @@ const forbidden = '{"a":[{"b":1.0},{"__proto__":{"2":1}}]}';
 
 describe.concurrent('a document that could change the prototype of an object', () => {
   const written = { ...plainDoors, ...stackHostDoors };
-  it.each(Object.entries(written).filter(([name]) => !/anneal|as a text/.test(name)))(
+  it.each(Object.entries(written).filter(([name]) => !/anneal|as a text|dead letter/.test(name)))(
     'is refused with its path: %s',
     async (_door, door) => {
       await expect(door(world, forbidden)).rejects.toMatchObject({

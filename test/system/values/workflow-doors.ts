@@ -44,17 +44,6 @@ export const workflowDoors: Readonly<Record<string, Door>> = {
     );
     return at(await world.call('GET', `/api/v1/cron_triggers/${trigger}`), 'input', 'i');
   },
-  'Ironic: the extra data of a node': async (world, text) => {
-    const version = { 'x-openstack-ironic-api-version': '1.82' };
-    const name = world.name('n');
-    await world.call(
-      'POST',
-      '/baremetal/v1/nodes',
-      `{"name":"${name}","driver":"fake-hardware","extra":{"document":${text}}}`,
-      version,
-    );
-    return at(await world.call('GET', `/baremetal/v1/nodes/${name}`, undefined, version), 'extra', 'document');
-  },
 };
 
 /** An expression of a workflow reads the values. */

@@ -1,6 +1,6 @@
 /** Every service in this process on the embedded bus and store, a listener, and requests whose bodies are texts. */
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { configurationService } from '@anneal/configuration/service.ts';
 import { gatewayService } from '@anneal/gateway/service.ts';
@@ -34,12 +34,19 @@ export class RefusedCall extends Error {
   }
 }
 
+/** A request that the listener got. */
+interface HeardRequest {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
 export class ValuesWorld {
   readonly url: string;
   readonly context: TestContext;
   readonly listener: string;
   readonly password = password;
-  readonly #heard: string[] = [];
+  readonly #heard: HeardRequest[] = [];
   readonly #services: RunningService[];
   readonly #server: Server;
   #token = '';
@@ -84,7 +91,7 @@ export class ValuesWorld {
       let body = '';
       request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
       request.on('end', () => {
-        this.#heard.push(`${request.url} ${body}`);
+        this.#heard.push({ path: request.url ?? '', headers: request.headers, body });
         response.end();
       });
     });
@@ -100,6 +107,12 @@ export class ValuesWorld {
   name(kind: string): string {
     this.#count += 1;
     return `${kind}-${this.#count}`;
+  }
+
+  /** A MAC address that nothing else in this world has. */
+  address(): string {
+    this.#count += 1;
+    return `52:54:00:00:${[this.#count >> 8, this.#count & 0xff].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;
   }
 
   oddText(value: Odd): string {
@@ -164,15 +177,38 @@ export class ValuesWorld {
     throw new Error(`The stream ${path} has ended.`);
   }
 
+  /** The first text of the WebSocket of events that `choose` finds something in. */
+  async socket<T>(filter: string, choose: (data: Odd) => T | undefined, begun: () => Promise<unknown>): Promise<T> {
+    const ticket = wordOf(at(await this.call('POST', '/api/v1/events/ticket', filter), 'ticket'));
+    const socket = new WebSocket(`${this.url.replace('http', 'ws')}/api/v1/events/ws?ticket=${ticket}`);
+    const ending = AbortSignal.timeout(patienceMs);
+    try {
+      await once(socket, 'open', { signal: ending });
+      const found = new Promise<T>((resolve, reject) => {
+        ending.addEventListener('abort', () => reject(new Error('The WebSocket sent nothing of it.')));
+        socket.addEventListener('message', ({ data }) => {
+          const chosen = choose(readOdd(String(data)));
+          if (chosen !== undefined) resolve(chosen);
+        });
+      });
+      await begun();
+      return await found;
+    } finally {
+      socket.close();
+    }
+  }
+
+  /** The request that the listener got at this path. */
+  request(path: string): Promise<HeardRequest> {
+    return eventually(() => this.#heard.find((each) => each.path === path), {
+      what: `a request to ${path}`,
+      last: () => this.#heard.map((each) => each.path),
+    });
+  }
+
   /** The body of the request that the listener got at this path. */
-  heard(path: string): Promise<Odd> {
-    return eventually(
-      () => {
-        const found = this.#heard.find((each) => each.startsWith(`${path} `));
-        return found === undefined ? undefined : readOdd(found.slice(path.length + 1));
-      },
-      { what: `a request to ${path}`, last: () => this.#heard },
-    );
+  async heard(path: string): Promise<Odd> {
+    return readOdd((await this.request(path)).body);
   }
 
   /** Reads until a value satisfies the condition. */
