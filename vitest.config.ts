@@ -45,7 +45,7 @@ const code = '{libs,services,deploy,test}/**';
 const levels = [
   project('pure', {
     include: [`${code}/*.test.ts`],
-    exclude: [`${code}/*.{service,process}.test.ts`, 'test/{system,process,e2e,chaos,programs,agents}/**'],
+    exclude: [`${code}/*.{service,process}.test.ts`, 'test/{system,process,e2e,chaos,programs,agents,machines}/**'],
     timeout: 180_000,
     shared: true,
   }),
@@ -76,6 +76,8 @@ const parts = [
   project('pages', { include: ['test/e2e/pages.test.ts'], timeout: 300_000, setup: browser }),
   project('agents', { include: ['test/agents/*.test.ts'], timeout: 300_000 }),
   project('chaos', { include: ['test/chaos/*.test.ts'], timeout: 300_000 }),
+  // Real firmware in QEMU.
+  project('machines', { include: ['test/machines/*.test.ts'], timeout: 300_000 }),
   // Programs that others wrote, from PyPI and Debian.
   project('programs', { include: ['test/programs/**/*.test.ts'], timeout: 300_000, setup: backends }),
   // `npm run soak` sets how long they take.

@@ -197,6 +197,19 @@ export const testParts: readonly TestPart[] = [
     folders: ['libs/bus/nats', 'libs/store/mongodb'],
   },
   {
+    name: 'machines',
+    description: 'real firmware, ramdisk and disks in QEMU, behind the BMCs of the lab and of others, with power cuts',
+    minutes: 12,
+    limit: 60,
+    commands: vitest('machines'),
+    folders: [
+      'deploy/{ramdisk,lab/qemu}',
+      'services/gateway/boot',
+      'services/provisioning/{boot,nodes/states,redfish}',
+      'test/machines',
+    ],
+  },
+  {
     name: 'rolling',
     description:
       'two replicas of each service, of an earlier revision, are replaced one after the other, and then restarted',
@@ -208,8 +221,8 @@ export const testParts: readonly TestPart[] = [
   },
   {
     name: 'programs',
-    description: 'programs that others wrote: clients, test suites, listeners, tools, firmware, agents',
-    minutes: 20,
+    description: 'programs that others wrote: clients, test suites, listeners, tools, agents',
+    minutes: 15,
     limit: 90,
     commands: vitest('programs'),
     folders: [
@@ -222,7 +235,7 @@ export const testParts: readonly TestPart[] = [
       'services/configuration/{collectors,queues}',
       'services/gateway/{boot,cfn,collect,glance,heat,identity,ironic,metadata,mistral,shell,zaqar}',
       'services/provisioning/{boot,images,redfish}',
-      'test/{machines,programs}',
+      'test/programs',
     ],
   },
   {

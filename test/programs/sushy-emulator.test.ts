@@ -13,11 +13,11 @@ import { RedfishMachine } from '@anneal/provisioning/redfish/machine.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { freeLocalPort } from '../backends/free-port.ts';
-import { installFromPypi } from '../backends/pypi.ts';
 import { keepsTheGuarantees } from '../machines/bmc-driver.ts';
+import { installEmulator } from '../machines/libvirt.ts';
 import { ProvisioningWorld } from '../system/provisioning/provisioning-world.ts';
 
-const emulator = await installFromPypi(['sushy-tools==2.2.0']);
+const emulator = await installEmulator();
 const missing = 'missing' in emulator ? emulator.missing : undefined;
 const uuids = ['27946b59-9e44-4fa7-8e91-f3527a1ef094', '58893887-8974-2487-2389-841168418919'] as const;
 /** The emulator carries out a reset within eleven seconds, and a busy computer is slow. */

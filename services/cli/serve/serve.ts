@@ -8,6 +8,7 @@
  *     has had already, so one that comes right after the first is the same.
  */
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import pRetry from 'p-retry';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
@@ -51,6 +52,11 @@ const services = [
   notificationService,
   gatewayService,
 ];
+
+/** Where `npm run build:ramdisk` writes. */
+const builtRamdisk = join(import.meta.dirname, '../../../deploy/ramdisk/dist/ramdisk.json');
+const hasRamdisk = (environment: CliContext['environment']): boolean =>
+  environment['ANNEAL_GATEWAY_RAMDISK'] !== undefined || existsSync(builtRamdisk);
 
 export interface ServeParameters {
   context: CliContext;
@@ -127,6 +133,8 @@ async function runServices(
     // On a terminal the log would hide the lines for the user. A file or a pipe gets the whole log.
     ...(process.stderr.isTTY && !separate && { ANNEAL_LOG_LEVEL: 'warn' }),
     ...(!separate && { ANNEAL_HEALTH_PORT: String(await healthPortBeside(port)) }),
+    // The ramdisk installs images that have content; names without content are for machines that install themselves.
+    ...(!machines && hasRamdisk(environment) && { ANNEAL_PROVISIONING_IMAGES: '' }),
     ...environment,
     ANNEAL_DATA: dataDirectory,
     ANNEAL_GATEWAY_HOST: host,

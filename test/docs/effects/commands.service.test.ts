@@ -15,7 +15,7 @@ const typed = pages
   .flatMap((page) => parseTranscript(textOf(page)))
   .flatMap((step) => (step.kind === 'command' ? [...step.command.matchAll(/\banneal ([a-z-]+)(?: ([a-z-]+))?/g)] : []));
 /** The same of a test, which passes them to a function: `anneal('stack', 'show', …)`, `run('anneal', ['completion', …`. */
-const passed = globSync('test/{agents,conformance/together,e2e,process,programs}/**/*.ts', { cwd: treeRoot })
+const passed = globSync('test/{agents,conformance/together,e2e,machines,process,programs}/**/*.ts', { cwd: treeRoot })
   // `openstack stack list` is no command of Anneal.
   .filter((file) => !file.includes('/openstack/'))
   .flatMap((file) => [...textOf(file).matchAll(/(?:[([]|main\.ts',)\s*'([a-z-]+)'(?:,\s*'([a-z-]+)')?/g)]);

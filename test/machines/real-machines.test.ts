@@ -13,7 +13,7 @@ import { diskOf, serialLogOf } from '@anneal/lab/qemu/qemu.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { missingForMachines, prepareMachines, type MachineFiles } from '../machines/prepare.ts';
+import { missingForMachines, prepareMachines, type MachineFiles } from './prepare.ts';
 import { startServer, type TestServer } from '../e2e/server.ts';
 import { reportSkipped } from '../backends/missing.ts';
 
@@ -170,7 +170,7 @@ describe.skipIf(missing !== undefined)(`real machines${missing === undefined ? '
           .digest('hex'),
       );
       await allAre('available');
-      expect(server.output()).toContain('firmware got only a part of its boot file');
+      expect(server.output()).toContain('firmware lost its boot file');
       for (const name of names) expect((await firstBytes(name)).equals(Buffer.alloc(4096))).toBe(true);
       expect((await node('machine-1'))['driver_info']).toBeDefined();
 

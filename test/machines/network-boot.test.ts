@@ -15,9 +15,9 @@ import { eventually } from '@anneal/runtime/testing.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LabLogin } from '../e2e/at-lab.ts';
 import { ownEnvironment, repository, startServer, type TestServer } from '../e2e/server.ts';
-import { guidOf, IpmiSim, missingForIpmi } from '../machines/ipmi-sim.ts';
-import { ipxeFolder, MachineNetwork, missingForNetwork } from '../machines/machine-network.ts';
-import { missingForMachines, prepareMachines } from '../machines/prepare.ts';
+import { guidOf, IpmiSim, missingForIpmi } from './ipmi-sim.ts';
+import { ipxeFolder, MachineNetwork, missingForNetwork } from './machine-network.ts';
+import { missingForMachines, prepareMachines } from './prepare.ts';
 import { reportSkipped } from '../backends/missing.ts';
 
 /** Emulated processors: minutes on a busy computer. */

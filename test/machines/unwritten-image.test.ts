@@ -11,7 +11,7 @@ import { eventually } from '@anneal/runtime/testing.ts';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, type TestServer } from '../e2e/server.ts';
-import { missingForMachines, prepareMachines } from '../machines/prepare.ts';
+import { missingForMachines, prepareMachines } from './prepare.ts';
 import { reportSkipped } from '../backends/missing.ts';
 
 const guestsView = '10.0.2.2';

@@ -1,0 +1,165 @@
+/**
+ * A machine of libvirt behind OpenStack's emulator of a BMC: its whole life, with the power cut at each step. Only a start
+ * from off applies what the emulator has changed, so the ramdisk must never restart into the disk by itself.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '@anneal/runtime/testing.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reportSkipped } from '../backends/missing.ts';
+import { startServer, type TestServer } from '../e2e/server.ts';
+import { installEmulator, LibvirtMachine, missingForLibvirt, outerAddress } from './libvirt.ts';
+import { missingForMachines, prepareMachines, type MachineFiles } from './prepare.ts';
+
+/** Emulated processors: a boot takes half a minute on a quiet computer and minutes on a busy one. */
+const bootMs = 900_000;
+
+const template = `
+heat_template_version: 2021-04-16
+resources:
+  server:
+    type: OS::Nova::Server
+    properties: { image: small-debian, flavor: baremetal, user_data_format: RAW, user_data: "#cloud-config" }
+  write:
+    type: OS::Heat::OrderedConfig
+    properties:
+      hosted_on: { get_resource: server }
+      outputs: [{ name: sum }]
+      script: |
+        #!/bin/sh
+        dd if=/dev/urandom of=/var/data bs=1M count=4 2>/dev/null && sync
+        sum=$(sha256sum /var/data)
+        printf %s "\${sum%% *}" > "$heat_outputs_path.sum"
+  check:
+    type: OS::Heat::OrderedConfig
+    depends_on: write
+    properties:
+      hosted_on: { get_resource: server }
+      inputs: [{ name: sum }]
+      input_values: { sum: { get_attr: [write, sum] } }
+      outputs: [{ name: kernel }]
+      script: |
+        #!/bin/sh
+        echo "$sum  /var/data" | sha256sum -c && grep -q ' / ext4' /proc/mounts && uname -r | tr -d '\\n' > "$heat_outputs_path.kernel"
+outputs:
+  kernel: { value: { get_attr: [check, kernel] } }
+`;
+
+const missing = (await missingForMachines()) ?? (await missingForLibvirt());
+reportSkipped('a machine of libvirt', missing);
+
+describe.skipIf(missing !== undefined)(
+  `a machine of libvirt${missing === undefined ? '' : ` (skipped: ${missing})`}`,
+  () => {
+    let files: MachineFiles;
+    let server: TestServer;
+    let machine: LibvirtMachine;
+    let folder: string;
+
+    beforeAll(async () => {
+      files = await prepareMachines();
+      folder = await mkdtemp(join(tmpdir(), 'anneal-libvirt-'));
+      const emulator = await installEmulator();
+      if ('missing' in emulator) throw new Error(emulator.missing);
+      machine = await LibvirtMachine.start({ folder: join(folder, 'machine'), bin: emulator.bin });
+      server = await startServer({
+        lab: 0,
+        flags: ['--host', '0.0.0.0'],
+        gatewayHost: outerAddress() ?? '',
+        env: { ANNEAL_GATEWAY_RAMDISK: files.ramdisk, ANNEAL_PROVISIONING_CLEAN_ON_PROVIDE: 'true' },
+      });
+    }, bootMs);
+    afterAll(async () => {
+      await server?.dispose();
+      await machine?.stop();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    const node = () => server.client.nodes.show({ node: 'm1' });
+    /** A failure shows the consoles of the machine and of the emulator. */
+    async function waited(what: string, holds: () => Promise<boolean>, last: () => unknown): Promise<void> {
+      await eventually(holds, { within: bootMs, what, last }).catch(async (error: unknown) => {
+        const serial = (await machine.serial()).slice(-3_000);
+        throw new Error(`${String(error)}\n${serial}\n==\n${machine.output().slice(-3_000)}\n==\n${server.output()}`);
+      });
+    }
+    async function isAvailable(): Promise<void> {
+      let last: unknown;
+      const holds = async (): Promise<boolean> => {
+        const { provision_state: state, last_error: error } = await node();
+        last = { state, error };
+        if (/failed|error/.test(String(state))) throw new Error(`m1 is ${state}: ${JSON.stringify(error)}`);
+        return state === 'available';
+      };
+      await waited('m1 available', holds, () => last);
+    }
+    /** Cuts the power as soon as the console shows another line of this kind. */
+    async function cutAt(line: RegExp): Promise<void> {
+      const count = async (): Promise<number> => (await machine.serial()).split(line).length;
+      const before = await count();
+      await waited(String(line), async () => (await count()) > before, machine.output);
+      await machine.cut();
+    }
+    async function firstBytes(): Promise<Buffer> {
+      const disk = await open(machine.disk, 'r');
+      try {
+        return (await disk.read(Buffer.alloc(4096), 0, 4096, 0)).buffer;
+      } finally {
+        await disk.close();
+      }
+    }
+
+    it(
+      'is cleaned, though its power is cut while it boots and while it erases',
+      async () => {
+        const disk = await open(machine.disk, 'r+');
+        await disk.write(randomBytes(4096), 0, 4096, 0);
+        await disk.close();
+        const words = ['--address', machine.url, '--system', machine.system];
+        expect(await server.anneal('node', 'enrol', 'm1', ...words)).toMatchObject({ status: 0 });
+        await cutAt(/Command line: /);
+        await cutAt(/anneal: exchanged the boot secret/);
+        await isAvailable();
+        expect((await firstBytes()).equals(Buffer.alloc(4096))).toBe(true);
+        expect(await machine.power()).toBe('Off');
+      },
+      2 * bootMs,
+    );
+
+    it(
+      'gets its image and runs its configs from its disk, though its power is cut while it writes and while the disk boots',
+      async () => {
+        expect(await server.anneal('image', 'add', 'small-debian', '--file', files.image)).toMatchObject({ status: 0 });
+        await server.client.stacks.create({ name: 'real', bundle: { template, environmentFiles: [], files: {} } });
+        await cutAt(/anneal: writing small-debian/);
+        await cutAt(/booted from the disk/);
+        const stack = () => server.client.stacks.show({ stack: 'real' });
+        let last: unknown;
+        const holds = async (): Promise<boolean> => {
+          const { stack_status: status, stack_status_reason: reason } = await stack();
+          last = { status, reason };
+          if (status === 'CREATE_FAILED') throw new Error(String(reason));
+          return status === 'CREATE_COMPLETE';
+        };
+        await waited('the stack', holds, () => last);
+        expect((await stack()).outputs).toMatchObject([{ output_value: expect.stringMatching(/amd64$/) as string }]);
+        expect((await firstBytes()).toString('latin1', 512, 520)).toBe('EFI PART');
+        // The machine started from its disk at each start through its BMC: no start of the ramdisk found a written disk.
+        expect(server.output()).not.toMatch(/another program may have the credentials/);
+      },
+      2 * bootMs,
+    );
+
+    it(
+      'is released and cleaned',
+      async () => {
+        await server.client.stacks.delete({ stack: 'real' });
+        await isAvailable();
+        expect((await firstBytes()).equals(Buffer.alloc(4096))).toBe(true);
+      },
+      bootMs,
+    );
+  },
+);
