@@ -111,7 +111,7 @@ initramfs() {
   modules
   find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
   (cd "$root" && find . -mindepth 1 | sort | cpio --quiet --reproducible --renumber-inodes -o -H newc -R 0:0) |
-    zstd -q "-${RAMDISK_LEVEL:-19}" -T1 >"$out/initrd.img"
+    zstd -q "-${RAMDISK_LEVEL:-19}" -T0 >"$out/initrd.img"
   cp "$tree/boot/vmlinuz-$release" "$out/vmlinuz"
 }
 
@@ -179,15 +179,24 @@ manifest() {
   mv "$cache/manifest.json" "$out/ramdisk.json"
 }
 
+# Says on standard error what is done now, and since when.
+began=$(date +%s)
+say() { echo "ramdisk: $1 ($(($(date +%s) - began)) s)" >&2; }
+
 need
 mkdir -p "$out"
 rm -f "$out/ramdisk.json"
+say "downloading the packages of the kernel and the programs"
 download
+say "unpacking them"
 unpack
+say "making the initramfs; its compression takes a minute on two processors, RAMDISK_LEVEL=6 some seconds"
 initramfs
+say "making the EFI program and the ISO"
 efi
 iso
 manifest
+say "done"
 size=$(($(stat -c %s "$out/vmlinuz") + $(stat -c %s "$out/initrd.img")))
 [ "$size" -le "$((most_mib * 1024 * 1024))" ] || { echo "the ramdisk has $size bytes, more than $most_mib MiB" >&2; exit 1; }
 echo "$out: kernel $release, kernel and initramfs $((size / 1024)) KiB"

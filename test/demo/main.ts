@@ -2,9 +2,9 @@
  * `npm run demo`: the whole system, live, in less than a minute. The demo checks every statement that it prints. It exits
  * with 0 only when all checks pass, and leaves no process running.
  *
- *     node test/demo/main.ts [--bus URL] [--store URL] [--keep] [--open] [--help]
+ *     node test/demo/main.ts [--real] [--bus URL] [--store URL] [--keep] [--open] [--help]
  *
- * `--open` shows it in the web console, and keeps everything at the end until Ctrl-C.
+ * `--real` boots machines in QEMU instead, in some minutes. `--open` shows it in the web console, and keeps everything at the end until Ctrl-C.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,12 +15,14 @@ import { openConsole, untilInterrupted } from './console.ts';
 import { deleteStacks, failingConfig, checkNothingRuns, orderedConfigs, twoTiers } from './steps.ts';
 import { ownNames } from './backends.ts';
 import { createChildren, killAllOf } from './children.ts';
-import { showLab, startListener, startDemoServer } from './start.ts';
+import { buildRealMachines, realServer, releaseReal, showRealMachines } from './real.ts';
+import { machines, showLab, startListener, startDemoServer } from './start.ts';
 import type { DemoContext } from './context.ts';
 import { elapsedSeconds, reportFailure, heading, reportQuote, say } from './report.ts';
 
 const usage = `npm run demo -- [options]: shows the whole system, live, and checks every statement that it prints.
 
+  --real       boot machines in QEMU with firmware, disks and our ramdisk, in some minutes; it says which programs it needs
   --open       show it in the web console, and keep everything until Ctrl-C
   --keep       keep the folder of the demo at the end
   --bus URL    use this broker instead of the embedded one
@@ -31,6 +33,7 @@ const { values: flags } = parseArgs({
   options: {
     bus: { type: 'string' },
     store: { type: 'string' },
+    real: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
     open: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
@@ -70,22 +73,24 @@ const children = createChildren({
   signal,
 });
 
-async function runDemo(): Promise<void> {
-  const serverFlags = [
-    ...(backends.bus === undefined ? [] : ['--bus', backends.bus]),
-    ...(backends.store === undefined ? [] : ['--store', backends.store]),
-    // With an external broker and database, each service can run in its own process.
-    ...(flags.bus !== undefined && flags.store !== undefined ? ['--separate'] : []),
-  ];
+const keepLine = (line: string): void => {
+  log.push(line);
+  if (log.length > 500) log.shift();
+};
+const backendFlags = [
+  ...(backends.bus === undefined ? [] : ['--bus', backends.bus]),
+  ...(backends.store === undefined ? [] : ['--store', backends.store]),
+  // With an external broker and database, each service can run in its own process.
+  ...(flags.bus !== undefined && flags.store !== undefined ? ['--separate'] : []),
+];
+
+async function simulatedDemo(): Promise<void> {
   const client = await startDemoServer({
     children,
     dataDirectory,
-    flags: serverFlags,
+    flags: ['--port', '0', '--lab', String(machines), ...backendFlags],
     signal,
-    log: (line) => {
-      log.push(line);
-      if (log.length > 500) log.shift();
-    },
+    log: keepLine,
   });
   const received: AnnealEvent[] = [];
   let refused = 0;
@@ -98,6 +103,22 @@ async function runDemo(): Promise<void> {
   await failingConfig(demo);
   if (flags.open) await untilInterrupted(signal);
   else await deleteStacks(demo);
+}
+
+async function realDemo(): Promise<void> {
+  const files = await buildRealMachines();
+  const { flags: own, environment } = await realServer(files);
+  const started = { children, dataDirectory, flags: [...own, ...backendFlags], environment, signal, log: keepLine };
+  const client = await startDemoServer(started);
+  const demo: DemoContext = { client, children, signal, dataDirectory, received: [], refused: () => 0 };
+  if (flags.open) await openConsole(demo);
+  await showRealMachines(demo, files);
+  if (flags.open) await untilInterrupted(signal);
+  else await releaseReal(demo);
+}
+
+async function runDemo(): Promise<void> {
+  await (flags.real ? realDemo() : simulatedDemo());
   heading('Stopping');
   await children.stop();
   // Ctrl-C has ended the demo with `--open`; the end of every process is still checked.

@@ -34,8 +34,11 @@ export function reportQuote(text: string): void {
 // While a command redraws a tree on the terminal, lines of the listener would break it, so they wait.
 let waitingLines: string[] | undefined;
 
-export function fromListener(text: string): void {
-  const line = `  ${paint.magenta('listener')} ${text}`;
+export const fromListener = (text: string): void => aside(`  ${paint.magenta('listener')} ${text}`);
+/** A line of the console of a machine. */
+export const fromMachine = (name: string, text: string): void => aside(`  ${paint.magenta(name)} ${text}`);
+
+function aside(line: string): void {
   if (waitingLines) waitingLines.push(line);
   else write(line);
 }

@@ -19,17 +19,19 @@ export async function startDemoServer(parameters: {
   children: Children;
   dataDirectory: string;
   flags: readonly string[];
+  environment?: Record<string, string>;
   signal: AbortSignal;
   log: (line: string) => void;
 }): Promise<Client> {
-  const { children, dataDirectory, flags, signal, log } = parameters;
+  const { children, dataDirectory, flags, environment = {}, signal, log } = parameters;
   const processes = flags.includes('--separate') ? 'one process per service' : 'all services in one process';
   heading(`Starting Anneal: ${processes}, in a new folder`);
   const printed: string[] = [];
   let ended: number | null | undefined;
   const child = children.start({
     program: cliProgram,
-    args: ['serve', '--data', dataDirectory, '--port', '0', '--lab', String(machines), ...flags],
+    args: ['serve', '--data', dataDirectory, ...flags],
+    environment,
     onLine: (line) => printed.push(line),
     onErrorLine: log,
   });

@@ -201,12 +201,13 @@ export const testParts: readonly TestPart[] = [
     description: 'real firmware, ramdisk and disks in QEMU, behind the BMCs of the lab and of others, with power cuts',
     minutes: 12,
     limit: 60,
-    commands: vitest('machines'),
+    commands: [...vitest('machines'), { words: ['test/demo/main.ts', '--real'] }],
     folders: [
       'deploy/{ramdisk,lab/qemu}',
       'services/gateway/boot',
       'services/provisioning/{boot,nodes/states,redfish}',
       'test/machines',
+      'test/demo/real.ts',
     ],
   },
   {

@@ -24,6 +24,9 @@ const programs = [
   'mkfs.ext4',
 ];
 
+/** The packages that have them. */
+const debian = 'qemu-system-x86 ovmf cpio zstd kmod binutils xorriso grub-common mtools fdisk e2fsprogs';
+
 export interface MachineFiles {
   /** Folder with the files that the gateway serves. */
   readonly ramdisk: string;
@@ -35,12 +38,14 @@ export interface MachineFiles {
 export async function missingForMachines(): Promise<string | undefined> {
   const path = process.env['PATH'] ?? '';
   const qemu = missingForQemu(path);
-  if (qemu !== undefined) return qemu;
+  if (qemu !== undefined) return `${qemu} (Debian: apt-get install ${debian})`;
   const found = await Promise.all(
     programs.map(async (name) => (await findProgram(name, ['/sbin', '/usr/sbin'])) ?? name),
   );
   const missing = found.filter((name) => !name.includes('/'));
-  return missing.length === 0 ? undefined : `${missing.join(', ')} are not installed`;
+  return missing.length === 0
+    ? undefined
+    : `${missing.join(', ')} are not installed (Debian: apt-get install ${debian})`;
 }
 
 /** The small kernel for virtual machines, and weak compression: the test is about the steps, not about drivers. */
