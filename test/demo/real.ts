@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { freeLocalPort } from '../backends/free-port.ts';
 import { missingForMachines, prepareMachines, type MachineFiles } from '../machines/prepare.ts';
 import { inDemo, mustSucceed, runAndPrint, runLive, type DemoContext } from './context.ts';
-import { check, command, fromMachine, heading, say, untilFact } from './report.ts';
+import { check, command, FailedCheck, fromMachine, heading, say, untilFact } from './report.ts';
 
 /** One boots by UEFI over HTTP, the other by BIOS from a virtual CD. */
 const names = ['machine-1', 'machine-4'] as const;
@@ -27,7 +27,7 @@ const labSchema = z.object({ url: z.string(), username: z.string(), password: z.
 export async function buildRealMachines(): Promise<MachineFiles> {
   heading('The ramdisk and a small image');
   const missing = await missingForMachines();
-  if (missing !== undefined) throw new Error(`Real machines cannot run here: ${missing}`);
+  if (missing !== undefined) throw new FailedCheck(`Real machines cannot run here: ${missing}.`);
   say('Built from packages of this Debian, without root; once, about a minute.');
   return prepareMachines();
 }

@@ -138,19 +138,17 @@ export function recordOfTwin(
   rows: readonly Row[],
   resource: TwinResource,
 ): Json {
+  const { about, hosts, members } = indexOf(rows);
   const of = (id: string): Json[] => {
-    const own = rows.filter(({ document }) => document['id'] === id || document['resource'] === id);
-    const members = rows.filter(({ document }) => document['stack_id'] === id && 'physical_name' in document);
     return [
-      ...own.map(({ collection, document }) => [collection, compared(secrets.open<JsonObject>(document))]),
-      ...members.map(({ document }) => of(document['id'] as string)),
+      ...(about.get(id) ?? []).map(({ collection, document }) => [
+        collection,
+        compared(secrets.open<JsonObject>(document)),
+      ]),
+      ...(members.get(id) ?? []).map(({ document }) => of(document['id'] as string)),
     ];
   };
   const { id, name, physical_name: physical } = resource;
-  // The ids of hosts stay, because the twins name the same one.
-  const hosts = new Set(
-    rows.flatMap(({ collection, document }) => (collection === 'configuration_hosts' ? [document['id']] : [])),
-  );
   const anonymous = (text: string): string =>
     text
       .replaceAll(/^[\dA-Z#]{3,4}$/g, (drawn) =>
@@ -173,10 +171,45 @@ export function recordOfTwin(
       .replaceAll(/\(flavor [\w.@]+\)/g, '(FLAVOR)')
       .replaceAll(/[\w=-]{32,}/g, 'TOKEN');
   const messages = sent.flatMap(({ type, data }): Json[] => {
-    const about = data as JsonObject;
-    return about['policy'] === name || about['source'] === id ? [[type, secrets.open(about)]] : [];
+    const body = data as JsonObject;
+    return body['policy'] === name || body['source'] === id ? [[type, secrets.open(body)]] : [];
   });
   return each([...of(id), ...messages], anonymous);
+}
+
+interface RowIndex {
+  /** The rows of an object, and those that name it as their resource, by its id. */
+  readonly about: ReadonlyMap<string, Row[]>;
+  /** The resources of a stack, by its id. */
+  readonly members: ReadonlyMap<string, Row[]>;
+  /** The ids of hosts, which stay, because the twins name the same one. */
+  readonly hosts: ReadonlySet<unknown>;
+}
+
+const indexes = new WeakMap<readonly Row[], RowIndex>();
+
+function indexOf(rows: readonly Row[]): RowIndex {
+  const known = indexes.get(rows);
+  if (known) return known;
+  const [about, members] = [new Map<string, Row[]>(), new Map<string, Row[]>()];
+  const note = (map: Map<string, Row[]>, key: Json | undefined, row: Row): void => {
+    if (typeof key !== 'string') return;
+    const list = map.get(key);
+    if (list) list.push(row);
+    else map.set(key, [row]);
+  };
+  for (const row of rows) {
+    const { id, resource, stack_id: stack } = row.document;
+    note(about, id, row);
+    if (resource !== id) note(about, resource, row);
+    if ('physical_name' in row.document) note(members, stack, row);
+  }
+  const hosts = new Set(
+    rows.flatMap(({ collection, document }) => (collection === 'configuration_hosts' ? [document['id']] : [])),
+  );
+  const index = { about, members, hosts };
+  indexes.set(rows, index);
+  return index;
 }
 
 /** The value with each of its texts and names changed. Times in milliseconds are 0. */
