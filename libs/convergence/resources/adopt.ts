@@ -1,6 +1,7 @@
 /** Existing objects: adopted from an abandoned stack, or external and only checked. */
 import { isUuid } from '@anneal/contracts/readers/uuid.ts';
 import { isObject } from '@anneal/contracts/json.ts';
+import { joinRecords } from '@anneal/contracts/ordered-map.ts';
 import type { PlanResource } from '@anneal/contracts/plan.ts';
 import { failLeaf, refuseLeaf } from '../node/failure.ts';
 import { revisit } from '../node/node.ts';
@@ -36,7 +37,7 @@ export function adoptOne(transaction: Transaction, planned: PlanResource, resolv
   const resource = changeResource(transaction, created.id, {
     physical_id: physicalId,
     fence: tools.now,
-    ...(isObject(metadata) && { metadata: { ...(isObject(created.metadata) && created.metadata), ...metadata } }),
+    ...(isObject(metadata) && { metadata: joinRecords(isObject(created.metadata) ? created.metadata : {}, metadata) }),
     ...(isObject(data['attributes']) && { attributes: data['attributes'] }),
   });
   const action = (['adopt', 'check'] as const).find((one) => tools.serves(resource, one));

@@ -1,4 +1,5 @@
 /** Commands of operators: pause, resume, cancel, rerun, skip, and the completion of an action by a client. */
+import { joinRecords } from '@anneal/contracts/ordered-map.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { beginTask, continueItems, endItem, endTask, endWait, pauseExecution, runAttempt } from './attempt.ts';
 import { isEndedExecution, type TaskDocument } from './documents.ts';
@@ -18,7 +19,7 @@ export function actExecution(run: WorkflowRun, { id, act }: Extract<ExecutionInp
       break;
     case 'resume':
       requireLive(run, act);
-      if (act.env) run.change({ env: { ...run.execution.env, ...act.env } });
+      if (act.env) run.change({ env: joinRecords(run.execution.env, act.env) });
       resume(run);
       break;
     case 'cancel':

@@ -1,5 +1,6 @@
 import { inspectionRuleViewSchema, type InspectionRule } from '@anneal/contracts/calls/inspection-rules.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
+import { parseExact } from '@anneal/contracts/read-json.ts';
 import { describe, expect, it } from 'vitest';
 import type { NodeDocument } from '../documents/node.ts';
 import { holds } from './conditions.ts';
@@ -136,6 +137,13 @@ describe('the rules after an inspection', () => {
       rule({ conditions: [seen], actions: add('CUSTOM_LATE') }),
     ]);
     expect(change).toEqual({ traits: ['CUSTOM_A', 'CUSTOM_LATE'], properties: found });
+  });
+
+  it('keep the form of what they do not change', () => {
+    const extra = parseExact('{"10":1.0,"9":[1e2,{"b":12345678901234567890}]}') as JsonObject;
+    const set = { op: 'set-attribute', args: { path: '/extra/seen', value: 'x' } };
+    const { change } = afterRules({ ...node, extra }, found, [rule({ actions: [set] })]);
+    expect(JSON.stringify(change.extra)).toBe('{"10":1.0,"9":[1e2,{"b":12345678901234567890}],"seen":"x"}');
   });
 
   it('run an action for each element of a loop', () => {

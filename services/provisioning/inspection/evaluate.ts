@@ -10,7 +10,9 @@ import {
 } from '@anneal/contracts/calls/node-fields.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import { inventoryIn } from '@anneal/contracts/inventory.ts';
-import { jsonObject, type JsonObject } from '@anneal/contracts/json.ts';
+import { isExact } from '@anneal/contracts/exact-number.ts';
+import { isObject, jsonObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { requireDeclaration } from '../bmc/declared-properties.ts';
@@ -89,6 +91,15 @@ export function afterRules(
 /** A copy whose numbers are plain, because rules compute with them. */
 const plainCopy = (value: JsonObject): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;
 
+/** The value with the numbers and the order of keys that it has in common with the one before. */
+function inForm(value: Json, before: Json | undefined): Json {
+  if (isExact(before)) return Number(before) === value ? before : value;
+  if (Array.isArray(value) && Array.isArray(before)) return value.map((item, index) => inForm(item, before[index]));
+  if (!isObject(value) || before === undefined || !isObject(before)) return value;
+  const names = new Set([...Object.keys(before), ...Object.keys(value)].filter((name) => Object.hasOwn(value, name)));
+  return toRecord(Array.from(names, (name) => [name, inForm(value[name] ?? null, before[name])]));
+}
+
 const named = ({ id, description }: InspectionRule, error: unknown): unknown => {
   if (!(error instanceof AnnealError)) return error;
   const title = description === null || description === '' ? id : `${id} (${description})`;
@@ -104,8 +115,11 @@ function changeTo(
     const all = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
     throw new AnnealError('ResourceFailed', `The inspection rules leave node ${node.name} invalid: ${all}`);
   }
+  const given: Readonly<Record<string, unknown>> = { ...node, properties };
   const changed = Object.fromEntries(
-    Object.entries(parsed.data).filter(([name, value]) => !isDeepStrictEqual(value, before[name])),
+    Object.entries(parsed.data)
+      .filter(([name, value]) => !isDeepStrictEqual(value, before[name]))
+      .map(([name, value]) => [name, inForm(value as Json, given[name] as Json | undefined)]),
   ) as NodeChange;
   if (changed.properties === undefined) return { ...changed, properties };
   const declared = declarationAfter(node.declared ?? {}, before['properties'] as JsonObject, changed.properties);
