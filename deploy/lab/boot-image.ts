@@ -1,6 +1,7 @@
 /** The firmware's network stack: fetches what to boot, exchanges the secret in its address, and reports. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bootDocumentSchema, bootSeedSchema, type BootDocument, type BootSeed } from '@anneal/contracts/calls/boot.ts';
+import type { heartbeatShape } from '@anneal/contracts/node-progress.ts';
 import { jsonOrText } from '@anneal/contracts/plain-json.ts';
 import { z } from 'zod';
 
@@ -42,6 +43,8 @@ export function exchange(
   return persist(request, { schema: bootSeedSchema, what: 'a seed', signal });
 }
 
+type Heartbeat = z.infer<z.ZodObject<typeof heartbeatShape>>;
+
 const settledSchema = z.object({ settled: z.boolean(), power_off: z.boolean().default(false) });
 
 /**
@@ -65,6 +68,13 @@ export async function report(
     }
     await sleep(pause(attempt), undefined, { signal });
   }
+}
+
+/** Sends how far the machine is with its disk, once: a lost one changes nothing. */
+export async function sendHeartbeat(seed: BootSeed, sent: Heartbeat, signal: AbortSignal): Promise<void> {
+  const url = `${seed.gateway_url.replace(/\/$/, '')}/boot/v1/progress`;
+  const headers = { ...json, 'x-auth-token': seed.report_token ?? seed.token };
+  await ask(url, { method: 'POST', headers, body: JSON.stringify(sent) }, signal);
 }
 
 /** Retries until the server gives a final answer or the machine loses power, because an absent server may come back. */

@@ -53,6 +53,19 @@ export const faultSchema = z.strictObject({
   old_ramdisk: z.boolean().optional(),
   /** The machine cannot write its image, and reports this. Null clears the fault. */
   write_fails: z.object({ message: z.string(), code: z.string().optional() }).nullable().optional(),
+  /**
+   * How the machine writes an image of the registry and reads it back: in `steps` steps of `ms`, with a heartbeat after each. After
+   * the step `stops_at` it makes no further progress, and reports `problem`. Null clears the fault: in one step, at once.
+   */
+  write_pace: z
+    .object({
+      steps: z.number().int().min(1).max(1000),
+      ms: count,
+      stops_at: count.optional(),
+      problem: z.string().optional(),
+    })
+    .nullable()
+    .optional(),
   /** Drops every connection, for a number of milliseconds or until the fault is cleared. */
   dark: z.union([z.boolean(), count]).optional(),
   /** The controller restarts: dark for this many milliseconds, and every session of the lab ends. */
@@ -81,6 +94,7 @@ const none: Lasting = {
   personality: null,
   old_ramdisk: false,
   write_fails: null,
+  write_pace: null,
 };
 
 export class Faults {
@@ -131,6 +145,9 @@ export class Faults {
   }
   get writeFailure(): Lasting['write_fails'] {
     return this.#fault.write_fails;
+  }
+  get writePace(): Lasting['write_pace'] {
+    return this.#fault.write_pace;
   }
   get isDark(): boolean {
     return Date.now() < this.#darkUntil;

@@ -12,7 +12,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BootSeed } from '@anneal/contracts/calls/boot.ts';
 import type { Logger } from 'pino';
-import { addressOf, exchange, fetchDocument, fetchScript, report, type Fetched } from './boot-image.ts';
+import { addressOf, exchange, fetchDocument, fetchScript, sendHeartbeat, report, type Fetched } from './boot-image.ts';
 import { readConsoleLines, writeConsoleLine, type LabConsoleLine } from './console-log.ts';
 import type { Faults } from './faults.ts';
 import {
@@ -85,7 +85,7 @@ interface Run {
 }
 
 /** The faults of a controller that its machine follows. */
-type RamdiskFaults = Pick<Faults, 'personality' | 'hasOldRamdisk' | 'writeFailure'>;
+type RamdiskFaults = Pick<Faults, 'personality' | 'hasOldRamdisk' | 'writeFailure' | 'writePace'>;
 
 export interface LabMachineOptions {
   readonly directory: string;
@@ -387,6 +387,8 @@ export class LabMachine {
     const { signal } = run.ended;
     this.#show('OSBootStarted', 'Writing the image');
     this.#useUpOverride();
+    const isOld = this.#faults?.hasOldRamdisk ?? false;
+    if (!isOld) await this.#sendProgress(seed, signal);
     const failure = this.#faults?.writeFailure;
     if (failure) {
       const { message: why, code } = failure;
@@ -394,7 +396,6 @@ export class LabMachine {
       return this.#powerOffItself(run);
     }
     install(this.directory, seed);
-    const isOld = this.#faults?.hasOldRamdisk ?? false;
     const message = `${seed.image_name ?? 'the image'} is on the disk`;
     const end = await report(seed, { status: 'written', message, ...(!isOld && { powers_off: true }) }, signal);
     if (end === 'power off') return this.#powerOffItself(run);
@@ -403,6 +404,26 @@ export class LabMachine {
       await this.#endRun();
       this.#powerOn({ warm: true });
     });
+  }
+
+  /** Writes and reads back nothing, in the time that its fault names, and says how far it is as the ramdisk does. */
+  async #sendProgress(seed: BootSeed, signal: AbortSignal): Promise<void> {
+    const { image } = seed;
+    if (!image) return;
+    const { steps, ms, stops_at: end, problem } = this.#faults?.writePace ?? { steps: 1, ms: 0 };
+    // Its clock, by which the server orders the heartbeats.
+    let uptime_ms = 0;
+    for (const phase of ['writing', 'checking'] as const) {
+      for (let step = 0; step <= steps;) {
+        const bytes = Math.floor((image.size * step) / steps);
+        const stops = phase === 'writing' && step === end;
+        const why = stops && problem !== undefined ? { problem } : {};
+        uptime_ms += Math.max(1, ms);
+        await sendHeartbeat(seed, { phase, bytes, total: image.size, uptime_ms, ...why }, signal);
+        await sleep(ms, undefined, { signal });
+        if (!stops) step += 1;
+      }
+    }
   }
 
   #powerOffItself(run: Run): void {

@@ -3,6 +3,7 @@
  * not need pass through unread, so that a newer gateway never breaks an older client.
  */
 import { bmcHealthSchema } from '@anneal/contracts/bmc-health.ts';
+import { nodeProgressSchema } from '@anneal/contracts/node-progress.ts';
 import { failureSchema, mistakeSchema } from '@anneal/contracts/failure.ts';
 import { json, jsonObject } from '@anneal/contracts/json.ts';
 import { driftSchema } from '@anneal/contracts/drift.ts';
@@ -130,6 +131,7 @@ export const nodeSchema = z.looseObject({
   last_error: z.unknown(),
   consoles: z.array(nodeConsoleSchema).nullable().default(null),
   bmc: bmcHealthSchema.nullable().default(null),
+  progress: nodeProgressSchema.nullable().default(null),
 });
 /** A node in Ironic's form. */
 export type NodeRepresentation = z.infer<typeof nodeSchema>;

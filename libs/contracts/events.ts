@@ -14,6 +14,7 @@ import { json, jsonObject } from './json.ts';
 import { executionStates } from './workflow.ts';
 import { droppedSchema } from './calls/subscriptions.ts';
 import { nodeStates, powerStates } from './calls/nodes.ts';
+import { nodeProgressSchema } from './node-progress.ts';
 import { originSchema, unknownOrigin } from './origin.ts';
 import { stackSinkSchema } from './stack-sink.ts';
 
@@ -254,6 +255,9 @@ const nodeData = z.object({
   failure: failureSchema.optional(),
 });
 export type NodeEventData = z.infer<typeof nodeData>;
+const nodeProgressData = nodeData.extend({ progress: nodeProgressSchema.optional() });
+/** The data of an event about a node, with its progress in `node.progress`. */
+export type NodeProgressData = z.infer<typeof nodeProgressData>;
 /** The events of nodes. */
 export const nodeEvent = {
   enrolled: event('node.enrolled', 'A node was enrolled.', nodeData),
@@ -274,6 +278,11 @@ export const nodeEvent = {
     'node.suspect.changed',
     'The machine of a node died without an order, or a person cleared its losses. The reason names the last loss.',
     nodeData,
+  ),
+  progress: event(
+    'node.progress',
+    'A machine began a phase of writing its image or of erasing its disks, or 30 seconds of it passed.',
+    nodeProgressData,
   ),
   removed: event('node.removed', 'A node was removed.', nodeData),
 };

@@ -22,6 +22,7 @@ import {
   bootFind,
   bootLoad,
   bootImage,
+  bootProgress,
   bootReport,
   instanceShow,
 } from '@anneal/contracts/calls/boot.ts';
@@ -134,6 +135,7 @@ export function provisioningHandler(
     answer(context, bootFind, ({ data }) => boots.find(data.uuid)),
     answer(context, bootExchange, ({ data }) => boots.exchange(data)),
     answer(context, bootImage, ({ data }) => boots.image(data.token)),
+    answer(context, bootProgress, ({ data: { token, ...sent } }) => boots.progressed(token, sent)),
     answer(context, bootReport, ({ data: { token, ...report } }) => boots.report(token, report)),
     answer(context, instanceShow, ({ data }) => instances.show(data)),
     answer(context, imageAdd, ({ data }) => images.add(data)),

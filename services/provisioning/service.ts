@@ -235,6 +235,8 @@ const budgetsOf = (values: Given) => ({
   bootMs: values.bootSeconds * 1000,
   cleanMs: values.cleanSeconds * 1000,
   stepsMs: values.stepsSeconds * 1000,
+  stallMs: values.stallSeconds * 1000,
+  totalMs: values.totalSeconds * 1000,
   cleanOnProvide: values.cleanOnProvide,
 });
 

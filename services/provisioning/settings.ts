@@ -41,8 +41,23 @@ export const settings = defineSettings({
   bootSeconds: {
     env: 'ANNEAL_PROVISIONING_BOOT_SECONDS',
     schema: seconds(1800),
-    meaning: 'Time from power-on until the agent must first ask for work; after it the server fails.',
+    meaning:
+      'Time from power-on until the agent must first ask for work; after it the server fails. A machine that reports progress while it writes its image has the time of ANNEAL_PROVISIONING_STALL_SECONDS instead, and this time once more for the start from its disk.',
     cost: 'A lower value fails slow machines; a higher value lets a stack wait longer for a dead one.',
+  },
+  stallSeconds: {
+    env: 'ANNEAL_PROVISIONING_STALL_SECONDS',
+    schema: seconds(300),
+    meaning:
+      'Time that a machine which reports progress may write, or read back, no further byte of its image; after it the deployment fails.',
+    cost: 'A lower value fails machines whose image server pauses; a higher value detects a machine that hangs later.',
+  },
+  totalSeconds: {
+    env: 'ANNEAL_PROVISIONING_TOTAL_SECONDS',
+    schema: seconds(21_600),
+    meaning:
+      'Time from power-on until the agent must ask for work when the machine reports progress, however much it makes. A higher ANNEAL_PROVISIONING_BOOT_SECONDS counts instead.',
+    cost: 'A lower value fails large images on slow networks; a higher value lets a machine that makes hardly any progress work longer.',
   },
   bootRetrySeconds: {
     env: 'ANNEAL_PROVISIONING_BOOT_RETRY_SECONDS',

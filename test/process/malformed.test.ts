@@ -242,6 +242,7 @@ const routes: Known[] = [
   ['PUT', '/heat-api-cfn/v1/waitcondition/X', { Status: 'SUCCESS' }],
   ['GET', '/boot/v1/X'],
   ['POST', '/boot/v1/X/exchange', {}],
+  ['POST', '/boot/v1/progress', {}],
   ['POST', '/boot/v1/report', {}],
 ];
 const queries = [

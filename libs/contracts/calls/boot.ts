@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { call } from '../define.ts';
 import { json, jsonObject } from '../json.ts';
+import { heartbeatShape } from '../node-progress.ts';
 import { sha256Schema } from '../readers/checksum.ts';
 import { eraseModes } from './node-fields.ts';
 
@@ -145,6 +146,12 @@ export const bootReport = call(
       }),
     }),
   },
+);
+
+export const bootProgress = call(
+  'boot.progress',
+  'Report how far a machine is that writes its image or erases its disks. A lost one changes nothing.',
+  { question: z.object({ token: z.string(), ...heartbeatShape }), answer: z.object({}) },
 );
 
 export const bootImage = call('boot.image', 'Find the image that a machine writes, for its fetch of the content.', {

@@ -18,6 +18,7 @@ import {
   resourceClassSchema,
   traitsSchema,
 } from './node-fields.ts';
+import { nodeProgressSchema } from '../node-progress.ts';
 import { conditionSchema } from './stacks.ts';
 
 /** The provision states of Ironic that a node may have. */
@@ -127,6 +128,10 @@ export const nodeViewSchema = z.object({
   version: z.number().int(),
   conditions: z.array(conditionSchema),
   bmc: bmcHealthSchema.nullable().default(null).meta({ description: 'Null in answers of older versions.' }),
+  progress: nodeProgressSchema
+    .nullable()
+    .default(null)
+    .meta({ description: 'How far its machine is with its disk. Null when it does not report that.' }),
 });
 export type NodeView = z.infer<typeof nodeViewSchema>;
 

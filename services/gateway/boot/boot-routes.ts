@@ -14,6 +14,7 @@ import {
   bootLoad,
   bootMachineSchema,
   bootPowersOffSchema,
+  bootProgress,
   bootReport,
   bootReportCodes,
   bootReportStatuses,
@@ -23,6 +24,7 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Ask } from '../ask.ts';
+import { heartbeatShape } from '@anneal/contracts/node-progress.ts';
 import { readJsonBodies } from '../http/body.ts';
 import { wordErrors, type FamilyWording } from '../http/family.ts';
 import { route, type Route } from '../http/route.ts';
@@ -222,6 +224,16 @@ const tokenRoutes = ({ ask, images, guarded }: GuardedOptions): Route[] => [
       const { name } = await guarded(request, () => ask('provisioning', bootImage, { data: { token } }));
       return sendContent(await images.read(name), { request, reply });
     },
+  }),
+  route({
+    method: 'POST',
+    path: '/progress',
+    summary: 'Report how far the machine is that writes its image or erases its disks. A lost report changes nothing.',
+    headers: tokenHeader,
+    body: z.object(heartbeatShape),
+    answer: bootProgress.answer,
+    handle: ({ headers: { 'x-auth-token': token }, body, request }) =>
+      guarded(request, () => ask('provisioning', bootProgress, { data: { token, ...body } })),
   }),
   route({
     method: 'POST',

@@ -37,12 +37,20 @@ export function bootScript(seed: BootSeed): string {
     ...common,
     image_name,
     image_url: image?.url ?? '',
+    image_shown: shownUrl(image?.url),
     image_header: image?.kept === true ? `X-Auth-Token: ${report_token}` : '',
     image_sha256: image?.sha256 ?? '',
     image_size: image?.size ?? 0,
     hints: hintLines(seed.root_device ?? {}),
   };
   return `${assignments(values)}${texts.disks}${texts.deploy}${configDrive(seed)}{ deploy; }\n`;
+}
+
+/** The address without its credentials, for messages. */
+function shownUrl(url: string | undefined): string {
+  if (url === undefined || !URL.canParse(url)) return '';
+  const { protocol, host, pathname, search } = new URL(url);
+  return `${protocol}//${host}${pathname}${search === '' ? '' : '?...'}`;
 }
 
 /**

@@ -51,7 +51,8 @@ describe('a machine that cannot write its image', () => {
     let report = '';
     const server = createServer((request, response) => {
       if (request.method === 'POST') {
-        request.on('data', (chunk: Buffer) => (report += chunk.toString()));
+        const isReport = request.url === '/boot/v1/report';
+        request.on('data', (chunk: Buffer) => (report += isReport ? chunk.toString() : ''));
         request.on('end', () => response.writeHead(204).end());
         return;
       }

@@ -147,11 +147,12 @@ export const nodeBody = (base: string, node: NodeView): Record<string, unknown> 
   created_at: ironicSeconds(node.created_at),
   updated_at: ironicSeconds(node.updated_at),
   provision_updated_at: ironicSeconds(node.provision_updated_at),
-  // Beyond Ironic: all consoles, the complete last error, why the node makes no progress, and its BMC.
+  // Beyond Ironic: all consoles, the complete last error, why the node makes no progress, its BMC, and its progress.
   consoles: consolesOf(node),
   failure: node.last_error,
   conditions: node.conditions,
   bmc: node.bmc,
+  progress: node.progress,
 });
 
 /** Keeps only the requested fields. */

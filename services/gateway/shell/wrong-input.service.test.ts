@@ -41,6 +41,11 @@ it.each<[string, () => Promise<[number, string]>, string]>([
   ['a form of a join without a key', () => post(`/join/${'t'.repeat(20)}/exchange`, { name: 'web' }), 'key: is requ'],
   ['a key that is too short', () => send(...json('/boot/v1/right-secret/exchange', { key: 'short' })), 'key: '],
   ['a report of a boot with an unknown status', () => send(...json('/boot/v1/report', { status: 'done' })), 'status: '],
+  [
+    'a heartbeat of a boot without its clock',
+    () => send(...json('/boot/v1/progress', { phase: 'writing' })),
+    'uptime_ms: ',
+  ],
   ['no time of a session token', () => put(metadata, {}), `${seconds}: is required`],
   ['a session token for ever', () => put(metadata, { [seconds]: '21601' }), `${seconds}: must be at most 21600`],
 ])('refuses %s, and says where it is', async (_what, request, where) => {

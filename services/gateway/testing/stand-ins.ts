@@ -476,6 +476,7 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
         target_raid: {},
         console_enabled: null,
         bmc: null,
+        progress: null,
       };
       nodes.set(node.id, node);
       return node;

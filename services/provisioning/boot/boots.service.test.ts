@@ -19,7 +19,15 @@ let images: Images;
 beforeEach(async () => {
   context = await createTestContext({ name: 'provisioning' });
   records = await NodeRecords.open(context);
-  const budgets = { bmcMs: 1000, bootMs: 1000, stepsMs: 1, cleanMs: 1000, cleanOnProvide: false };
+  const budgets = {
+    bmcMs: 1000,
+    bootMs: 1000,
+    stepsMs: 1,
+    stallMs: 300,
+    totalMs: 6000,
+    cleanMs: 1000,
+    cleanOnProvide: false,
+  };
   const bmcs = {} as Bmcs;
   // These tests run no step and set no timer.
   const steps = {} as ReturnType<typeof createSteps>;
@@ -113,6 +121,42 @@ describe('a report of a machine that writes an image', () => {
     await expect(boots.report('another', written)).rejects.toMatchObject({ code: 'NotFound' });
     await records.change('n', () => ({ state: 'active', boot: boot('deploy') }));
     await expect(boots.report('token', written)).rejects.toMatchObject({ code: 'NotFound' });
+  });
+});
+
+describe('a heartbeat of a machine', () => {
+  const sent = { phase: 'writing', bytes: 7, total: 9, uptime_ms: 1 } as const;
+  const work = { id: 'w', step: 'await host', attempts: 0, next_at: 0 } as const;
+
+  it('is kept with the node and moves its deadline, until the machine reports the end', async () => {
+    const since = context.now().toISOString();
+    const waits = { ...work, since, deadline: Date.parse(since) + 1000 };
+    await nodeThatBoots({ state: 'wait call-back', instance_id: 'host', boot: boot('deploy'), work: waits });
+    expect(await boots.progressed('token', sent)).toEqual({});
+    const node = await records.get('n');
+    expect(node?.boot?.heartbeat).toMatchObject({ phase: 'writing', bytes: 7 });
+    expect(node?.work?.deadline).toBe(Date.parse(node?.boot?.heartbeat?.moved_at ?? '') + 300);
+    await boots.report('token', { status: 'written', message: '' });
+    const version = (await records.get('n'))?.version;
+    await boots.progressed('token', { ...sent, phase: 'checking', uptime_ms: 2 });
+    expect((await records.get('n'))?.version).toBe(version);
+  });
+
+  it('is refused with another token, for another purpose, and when the node no longer boots', async () => {
+    await nodeThatBoots({ state: 'cleaning', boot: boot('clean') });
+    await expect(boots.progressed('another', { ...sent, phase: 'erasing' })).rejects.toMatchObject({
+      code: 'NotFound',
+    });
+    await expect(boots.progressed('token', sent)).rejects.toMatchObject({ code: 'InvalidRequest' });
+    await records.change('n', () => ({ state: 'active', boot: boot('deploy') }));
+    await expect(boots.progressed('token', sent)).rejects.toMatchObject({ code: 'NotFound' });
+  });
+
+  it('is gone when the work has ended', async () => {
+    await nodeThatBoots({ state: 'wait call-back', instance_id: 'host', boot: boot('deploy') });
+    await boots.progressed('token', sent);
+    await boots.unheard(deathOf(hostEvent.up, { host_id: 'host' }));
+    expect((await records.get('n'))?.boot?.heartbeat).toBeUndefined();
   });
 });
 

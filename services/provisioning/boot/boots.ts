@@ -25,8 +25,9 @@ import { machineClaimsOf } from '../documents/identity.ts';
 import { networkData } from '../servers/network-data.ts';
 import { withWarning, type Boot, type BootLoad, type NodeDocument, type NodeChange } from '../documents/node.ts';
 import type { NodeDriver } from '../nodes/states/driver.ts';
-import { move } from '../nodes/states/moves.ts';
+import { move, workAfterHeartbeat } from '../nodes/states/moves.ts';
 import { afterSilence } from '../documents/suspicion.ts';
+import { afterHeartbeat, type SentHeartbeat } from '../documents/heartbeat.ts';
 import type { NodeRecords } from '../documents/records.ts';
 import { seedStates } from '../documents/states.ts';
 import type { Images } from '../images/images.ts';
@@ -124,6 +125,23 @@ export class Boots {
     const name = textOf(this.#context.secrets.open(node.instance_info), 'image');
     const { sha256 } = await this.#images.show(name);
     return { name, sha256 };
+  }
+
+  /** Records how far a machine is with its disk, and gives it more time when it makes progress. */
+  async progressed(token: string, sent: SentHeartbeat): Promise<object> {
+    const hash = hashOf(token);
+    const node = await this.#records.ofReportToken(hash);
+    if (!node?.boot || !seedStates[node.boot.purpose].includes(node.state)) throw unknown();
+    if ((node.boot.purpose === 'clean') !== (sent.phase === 'erasing') || node.boot.purpose === 'rescue')
+      throw new AnnealError('InvalidRequest', `The phase "${sent.phase}" does not fit a boot to ${node.boot.purpose}.`);
+    await this.#records.change(node.id, (current) => {
+      const { boot } = current;
+      if (boot?.token_hash !== hash || boot.report !== null || boot.answered_at !== null) return undefined;
+      const { moment } = this.#driver;
+      const heartbeat = afterHeartbeat(boot.heartbeat, sent, moment.now);
+      return heartbeat && { boot: { ...boot, heartbeat }, ...workAfterHeartbeat(current, heartbeat, moment) };
+    });
+    return {};
   }
 
   /** The first report counts. `settled` is true when the machine that wrote its image may reboot from its disk. */

@@ -5,14 +5,16 @@ import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import type { Origin } from '@anneal/contracts/origin.ts';
 import type { BootDeviceView } from '@anneal/contracts/calls/node-hardware.ts';
 import type { bootReportCodes, bootReportStatuses } from '@anneal/contracts/calls/boot.ts';
+import type { NodeProgress } from '@anneal/contracts/node-progress.ts';
 import type { NodeHistoryEntry, NodeState, NodeStep, NodeView, powerStates } from '@anneal/contracts/calls/nodes.ts';
 import type { Condition } from '@anneal/contracts/calls/stacks.ts';
 import type { WithOutbox } from '@anneal/runtime/work/outbox.ts';
 import type { CollectionDefinition } from '@anneal/store/port.ts';
 import { type Claims, type Identity, identityFault, type nodeFaults } from './identity.ts';
-import { failedStates, holdStates, type BootPurpose, type ProvisionStep } from './states.ts';
+import { failedStates, holdStates, seedStates, type BootPurpose, type ProvisionStep } from './states.ts';
 import { suspectConditions, type LossRecord } from './suspicion.ts';
 import { driverInfoOf, type StoredInfo } from './driver-info.ts';
+import { progressOf, type Heartbeat } from './heartbeat.ts';
 
 export type NodeChange = Partial<Omit<NodeDocument, 'id' | 'version' | 'outbox' | 'unsent' | 'instance_claim'>>;
 
@@ -101,6 +103,8 @@ export interface Boot {
   /** When its own machine booted once more, with another key: it had lost power, or its restart loaded the ramdisk. */
   readonly returned_at?: string;
   readonly progress: BootSeen | null;
+  /** The last heartbeat of the ramdisk, while its work lasts. Absent: none, or its work is over. */
+  readonly heartbeat?: Heartbeat;
   /** When its agent asked for work, or its cleaning was reported. */
   readonly answered_at: string | null;
   readonly report: {
@@ -325,7 +329,20 @@ export function nodeView(
     version: node.version,
     conditions: [...conditionsOf(node), ...(turn ? [slotCondition(node, turn)] : [])],
     bmc,
+    progress: nodeProgressOf(node),
   };
+}
+
+/** How far the machine is with its disk. Null when it reports nothing, or is done. */
+export function nodeProgressOf({ boot, state, instance_info: info }: NodeDocument): NodeProgress | null {
+  if (!boot?.heartbeat || boot.report !== null || !seedStates[boot.purpose].includes(state)) return null;
+  return progressOf(boot.heartbeat, typeof info['image'] === 'string' ? info['image'] : null);
+}
+
+/** The boot without the progress of its work, which is over. */
+export function withoutHeartbeat(boot: Boot): Boot {
+  const { heartbeat: _, ...rest } = boot;
+  return rest;
 }
 
 /** Why the BMC of a node does not answer. A node that failed before keeps the error of that. */

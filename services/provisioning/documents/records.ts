@@ -7,7 +7,8 @@
  *    same time: `instance_claim` is unique.
  */
 import { type Failure, hasCode } from '@anneal/contracts/errors.ts';
-import { nodeEvent, type NodeEventData } from '@anneal/contracts/events.ts';
+import { nodeEvent, type NodeEventData, type NodeProgressData } from '@anneal/contracts/events.ts';
+import { phaseText, progressText, type NodeProgress } from '@anneal/contracts/node-progress.ts';
 import { nodeStates, type NodeHistoryEntry } from '@anneal/contracts/calls/nodes.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
 import { countEach } from '@anneal/runtime/observe/service-metrics.ts';
@@ -27,7 +28,14 @@ import { sameMachine } from './faults.ts';
 import { afterLoss, isSuspected, suspectConditions } from './suspicion.ts';
 import { missingClaims } from './claims.ts';
 import { faultError, faultReason, originOfNode, powerReason } from './event-reason.ts';
-import { nodesDefinition, statementText, unclaimedDefinition, type NodeDocument, type NodeChange } from './node.ts';
+import {
+  nodeProgressOf,
+  nodesDefinition,
+  statementText,
+  unclaimedDefinition,
+  type NodeDocument,
+  type NodeChange,
+} from './node.ts';
 
 /** An event in the form of earlier versions. */
 interface EarlierEntry {
@@ -44,6 +52,7 @@ const definitions = {
   'off confirmed': nodeEvent.offConfirmed,
   suspect: nodeEvent.suspectChanged,
   fault: nodeEvent.faultChanged,
+  progress: nodeEvent.progress,
   removed: nodeEvent.removed,
 } as const;
 
@@ -285,6 +294,12 @@ export class NodeRecords {
       entries.push(
         this.#entry('suspect', { ...merged, reason: suspicionText(merged) }, { noticed: loss !== undefined }),
       );
+    const { heartbeat } = merged.boot ?? {};
+    const progress = nodeProgressOf(merged);
+    if (progress && heartbeat?.published_at !== current.boot?.heartbeat?.published_at) {
+      const reason = `${phaseText(progress)}: ${progressText(progress)}`;
+      entries.push(this.#entry('progress', { ...merged, reason }, { progress }));
+    }
     const { confirmed_off: stated } = merged;
     if (stated && stated.at !== current.confirmed_off?.at)
       entries.push(this.#entry('off confirmed', { ...merged, reason: statementText(stated) }));
@@ -326,9 +341,10 @@ export class NodeRecords {
       before,
       failure = null,
       noticed = false,
-    }: { before?: NodeDocument; failure?: Failure | null; noticed?: boolean } = {},
+      progress,
+    }: { before?: NodeDocument; failure?: Failure | null; noticed?: boolean; progress?: NodeProgress } = {},
   ): Outgoing {
-    const data: NodeEventData = {
+    const data: NodeProgressData = {
       origin: originOfNode(before, node, { reason: node.reason, noticed }),
       node_id: node.id,
       name: node.name,
@@ -339,6 +355,7 @@ export class NodeRecords {
       reason: node.reason,
       version: node.version,
       ...(failure && { failure }),
+      ...(progress && { progress }),
     };
     return this.#event(node, { id: this.#context.newId(), kind, data });
   }

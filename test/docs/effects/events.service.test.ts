@@ -53,6 +53,7 @@ const witnesses: Witnesses = {
   'test/system/provisioning/bmc-trouble.test.ts': ['node.fault.changed'],
   'test/system/provisioning/boot-exchange.test.ts': ['node.boot.refused'],
   'test/system/provisioning/confirm-off.test.ts': ['node.off.confirmed'],
+  'test/system/provisioning/progress.test.ts': ['node.progress'],
   'test/system/provisioning/suspect.test.ts': ['node.suspect.changed'],
   'test/system/provisioning/declared.test.ts': [
     'allocation.changed',

@@ -184,6 +184,7 @@ expectWitnesses('setting', {
     'test/system/provisioning/boot-exchange.test.ts': ['PROVISIONING_BOOT_LOAD_SECONDS'],
     'test/system/provisioning/declared.test.ts': ['PROVISIONING_TEST_DRIVER'],
     'test/system/provisioning/provisioning.test.ts': ['PROVISIONING_NODES'],
+    'test/system/provisioning/progress.test.ts': ['PROVISIONING_STALL_SECONDS', 'PROVISIONING_TOTAL_SECONDS'],
     'test/system/provisioning/sensors.test.ts': ['PROVISIONING_POWER_POLL_SECONDS', 'PROVISIONING_SENSOR_SECONDS'],
     'test/system/provisioning/suspect.test.ts': ['PROVISIONING_LOSSES_A_DAY'],
     'test/system/provisioning/settings.test.ts': [

@@ -16,7 +16,15 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { hostEvent } from '@anneal/contracts/events.ts';
 import { unknownOrigin } from '@anneal/contracts/origin.ts';
 import type { JsonObject } from '@anneal/contracts/json.ts';
-import { bootDocumentShow, bootExchange, bootFind, bootReport, type BootSeed } from '@anneal/contracts/calls/boot.ts';
+import {
+  bootDocumentShow,
+  bootExchange,
+  bootFind,
+  bootProgress,
+  bootReport,
+  type BootSeed,
+} from '@anneal/contracts/calls/boot.ts';
+import { heartbeatShape } from '@anneal/contracts/node-progress.ts';
 import { nodeEnrol, nodeShow, type NodeView } from '@anneal/contracts/calls/nodes.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import {
@@ -36,6 +44,7 @@ import { bmcEventsPrefix } from '@anneal/runtime/secrets/bmc-events.ts';
 import { readSettings } from '@anneal/runtime/service/settings.ts';
 import { createTestContext, eventually, type TestContext } from '@anneal/runtime/testing.ts';
 import { pino } from 'pino';
+import { z } from 'zod';
 
 const project = 'p1';
 const replies = 'anneal.scheduling.shard.0';
@@ -392,7 +401,9 @@ export class ProvisioningWorld {
             ? this.ask(bootDocumentShow, { secret })
             : exchange === 'exchange'
               ? this.ask(bootExchange, { secret, ...(JSON.parse(text) as { key: string; machine?: string }) })
-              : this.ask(bootReport, { token, ...(JSON.parse(text) as { status: 'cleaned'; message: string }) });
+              : secret === 'progress'
+                ? this.ask(bootProgress, { token, ...z.object(heartbeatShape).parse(JSON.parse(text)) })
+                : this.ask(bootReport, { token, ...(JSON.parse(text) as { status: 'cleaned'; message: string }) });
         work.then(
           (value) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value)),
           (error: unknown) => response.writeHead(error instanceof AnnealError ? error.status : 503).end(),

@@ -21,11 +21,18 @@ erase_itself() {
     *) return 1 ;;
   esac
 }
+# Overwrites the disk $1 in pieces of 64 MiB, and says how far it is.
 overwrite() {
-  say "overwriting all of $(describe "$1")"
-  count=$(($(bytes_of "$1") / 512))
-  dd if=/dev/zero of="/dev/$1" bs=1M conv=notrunc 2>/dev/null
-  # dd ends with an error at the end of the disk, so the end is read instead.
+  say "overwriting all of $(describe "$1")" >&2
+  size=$(bytes_of "$1") at=0
+  count=$((size / 512)) mib=$((size / 1048576)) rest=$((size % 1048576 / 512))
+  while [ "$at" -lt "$mib" ]; do
+    heartbeat erasing "$((erased + at * 1048576))" "$erase_total"
+    piece=$((mib - at < 64 ? mib - at : 64))
+    dd if=/dev/zero of="/dev/$1" bs=1M count="$piece" seek="$at" conv=notrunc 2>/dev/null || return 1
+    at=$((at + piece))
+  done
+  [ "$rest" = 0 ] || dd if=/dev/zero of="/dev/$1" bs=512 count="$rest" seek="$((count - rest))" conv=notrunc 2>/dev/null || return 1
   sync
   [ "$(dd if="/dev/$1" bs=512 skip="$((count - 1))" count=1 2>/dev/null | tr -d '\000' | wc -c)" = 0 ]
 }
@@ -47,10 +54,12 @@ erase_disk() {
 }
 clean() {
   wait_for_disks
-  done_disks= failed=
+  done_disks= failed= erased=0 erase_total=0
+  for disk in $(disks); do erase_total=$((erase_total + $(bytes_of "$disk"))); done
   for disk in $(disks); do
     result=$(erase_disk "$disk") || failed="$failed${failed:+; }$result"
     say "$result"
+    erased=$((erased + $(bytes_of "$disk")))
     done_disks="$done_disks${done_disks:+; }$result"
   done
   [ -z "$failed" ] || give_up "not every disk is clean: $failed"

@@ -1,6 +1,10 @@
-run=${run:-/run} caches=${caches:-/proc/sys/vm/drop_caches}
-# Attempts in which nothing of the image arrives: about three minutes.
-most_tries=${most_tries:-12}
+run=${run:-/run} vm=${vm:-/proc/sys/vm}
+caches=${caches:-$vm/drop_caches}
+# The MiB between two heartbeats at the least.
+piece_mib=${piece_mib:-16}
+# Attempts, and seconds, in which nothing of the image arrives. The server allows five minutes, and this machine has to say why.
+most_tries=${most_tries:-12} most_seconds=180
+seconds() { read -r up _ </proc/uptime && echo "${up%.*}"; }
 # The config drive behind the image.
 drive_mib=64
 choose_disk() {
@@ -22,14 +26,42 @@ choose_disk() {
   give_up "no disk${hints:+ that fits the hints of root_device ($shown)} holds image $image_name of $image_size bytes and $drive_mib MiB for the config drive; $there" DiskTooSmall
 }
 range_from() { [ "$1" = 0 ] || echo "--range $(($1 * 1048576))-"; }
-# The status of the last answer, behind redirects. No answer at all is an interruption like others.
+# The status, and the length in bytes, of the last answer, behind redirects. No answer at all is an interruption like others.
 status_of_answer() { sed -n 's/^HTTP[^ ]* \([0-9]*\).*/\1/p' "$run/headers" 2>/dev/null | tail -n 1; }
+length_of_answer() {
+  tr -d '\r' <"$run/headers" 2>/dev/null | awk '/^HTTP/ { length_ = "" } tolower($1) == "content-length:" { length_ = $2 } END { print length_ }'
+}
 fetch() {
   rm -f "$run/headers"
   # The token of an image that Anneal keeps goes only to its gateway.
   [ -n "$image_header" ] && set -- "$@" --header "$image_header" || set -- "$@" --location
   curl --silent --show-error --fail --connect-timeout 30 --speed-limit 1024 --speed-time 60 \
     --dump-header "$run/headers" "$@" "$image_url" 2>"$run/curl"
+  echo "$?" >"$run/exit"
+}
+# Copies its input in pieces to the disk, behind its first `have` MiB; to its output when the phase $1 is comparing. Leaves the number of
+# whole MiB in $run/have, and says how far it is.
+copy_pieces() {
+  piece=$piece_mib
+  while [ "$piece" = "$piece_mib" ]; do
+    heartbeat "$1" "$((have * 1048576))" "$image_size"
+    case $1 in
+      writing) dd of="/dev/$best" bs=1M seek="$have" count="$piece_mib" iflag=fullblock conv=notrunc 2>"$run/dd" ;;
+      *) dd bs=1M count="$piece_mib" iflag=fullblock 2>"$run/dd" ;;
+    esac || return 1
+    piece=$(sed -n 's/^\([0-9]*\)+.* out$/\1/p' "$run/dd")
+    have=$((have + ${piece:-0}))
+    echo "$have" >"$run/have"
+  done
+}
+# Prints what the disk has instead of the image, in pieces, and says how far it is.
+read_pieces() {
+  at=0
+  while [ "$((at * 1048576))" -lt "$image_size" ]; do
+    heartbeat checking "$((at * 1048576))" "$image_size"
+    dd if="/dev/$best" bs=1M skip="$at" count="$piece_mib" 2>/dev/null || return
+    at=$((at + piece_mib))
+  done | head -c "$image_size"
 }
 # The image cannot be used: no other machine could write it either. The network is not the cause, because the report arrives.
 blame_image() { spoil; give_up "$1" ImageUnusable; }
@@ -39,50 +71,61 @@ write_image() {
   say "writing $image_name ($image_size bytes) to $(describe "$best")"
   spoil
   # Whole MiB that are on the disk. A download that is interrupted continues behind them.
-  tries=0 have=0 parts=1
+  tries=0 have=0 parts=1 arrived_at=$(seconds)
   while :; do
-    fetch $(range_from "$have") | dd of="/dev/$best" bs=1M seek="$have" iflag=fullblock conv=fsync,notrunc 2>"$run/dd" || {
-      why=$(head -n 1 "$run/dd")
-      case $why in *'o space left'*) blame_image "image $image_name at $image_url is larger than the $image_size bytes that are registered" ;; esac
-      spoil
-      give_up "cannot write image $image_name to $(describe "$best"): $why"
-    }
+    before=$have
+    echo "$have" >"$run/have"
+    fetch $(range_from "$have") | copy_pieces writing || failed_write "$(head -n 1 "$run/dd")"
+    read -r have <"$run/have"
+    read -r ended <"$run/exit"
     status=$(status_of_answer)
-    if [ "$have" -gt 0 ] && [ "$status" = 200 ]; then
+    if [ "$before" -gt 0 ] && [ "$status" = 200 ]; then
       # This server sends only the whole image, which is now at the wrong place.
       have=0 parts=
       say 'the server of the image sends no parts; beginning again'
       continue
     fi
-    [ -s "$run/curl" ] || break
-    written=$(sed -n 's/^\([0-9]*\)+.* out$/\1/p' "$run/dd")
+    [ "$ended" != 0 ] || break
     # Only attempts that bring nothing count.
-    [ "${written:-0}" -gt 0 ] && tries=0 || tries=$((tries + 1))
-    [ -z "$parts" ] || have=$((have + ${written:-0}))
+    [ "$have" -gt "$before" ] && tries=0 arrived_at=$(seconds) || tries=$((tries + 1))
     why="$(head -c 300 "$run/curl") ($have of $((image_size / 1048576)) MiB arrived)"
+    [ -n "$parts" ] || have=0
     # A refusal is final, but for "timeout", "too many requests", and "no such range", which means that all has arrived.
     case $status in 416) break ;; 408 | 429) ;; 4*) tries=$most_tries ;; esac
-    [ "$tries" -lt "$most_tries" ] || blame_image "cannot fetch image $image_name from $image_url: $why"
+    [ "$(seconds)" -lt "$((arrived_at + most_seconds))" ] || tries=$most_tries
+    [ "$tries" -lt "$most_tries" ] || blame_image "cannot fetch image $image_name from $image_shown: $why"
     say "image interrupted: $why; continuing"
+    heartbeat writing "$((have * 1048576))" "$image_size" "image interrupted: $why"
     sleep "$((tries * 2 + 1))"
   done
+  # The errors of the disk that have waited until now.
+  dd of="/dev/$best" bs=1M count=0 conv=fsync,notrunc </dev/null 2>"$run/dd" || failed_write "$(head -n 1 "$run/dd")"
   sync
   echo 3 >"$caches"
   # The sum of what is on the disk, not of what arrived: it finds errors of the network and of the disk.
-  sum=$(head -c "$image_size" "/dev/$best" | sha256sum)
+  sum=$(read_pieces | sha256sum)
   [ "${sum%% *}" = "$image_sha256" ] || wrong_sum "${sum%% *}"
   say 'the checksum on the disk is right'
+}
+# The disk did not take the image: dd says $1. A whole image behind a part of it does not fit, and begins again.
+failed_write() {
+  [ "$before" = 0 ] || [ "$(status_of_answer)" != 200 ] || return 0
+  case $1 in *'o space left'*) blame_image "image $image_name at $image_shown is larger than the $image_size bytes that are registered" ;; esac
+  spoil
+  give_up "cannot write image $image_name to $(describe "$best"): $1"
 }
 # Fetches the image once more without the disk, to tell a wrong image from a disk that does not keep what is written.
 wrong_sum() {
   spoil
   say "the checksum on the disk is $1, expected $image_sha256; fetching the image again to find out why"
-  again=$(fetch | sha256sum)
-  size=$(sed -n 's/^[Cc]ontent-[Ll]ength: *\([0-9]*\).*/\1/p' "$run/headers" | tail -n 1)
-  [ ! -s "$run/curl" ] || again="not known, because it cannot be fetched again: $(head -c 300 "$run/curl")"
+  have=0
+  again=$(fetch | copy_pieces comparing | sha256sum)
+  size=$(length_of_answer)
+  read -r ended <"$run/exit"
+  [ "$ended" = 0 ] || again="not known, because it cannot be fetched again: $(head -c 300 "$run/curl")"
   [ "${again%% *}" != "$image_sha256" ] ||
-    give_up "$(describe "$best") or the network of this machine changed image $image_name while it was written: its checksum is $1 on the disk and $image_sha256 at $image_url, as registered"
-  blame_image "the checksum of image $image_name at $image_url is ${again%%  *}, but it is registered with $image_sha256 and $image_size bytes${size:+ (the server sends $size bytes)}"
+    give_up "$(describe "$best") or the network of this machine changed image $image_name while it was written: its checksum is $1 on the disk and $image_sha256 at $image_shown, as registered"
+  blame_image "the checksum of image $image_name at $image_shown is ${again%%  *}, but it is registered with $image_sha256 and $image_size bytes${size:+ (the server sends $size bytes)}"
 }
 # Adds a partition at the end of the disk, with the label that cloud-init looks for.
 write_config_drive() {
@@ -111,6 +154,8 @@ write_config_drive() {
 deploy() {
   [ -n "$image_url" ] || give_up "there is no content of image $image_name to write: anneal image add $image_name" ImageUnusable
   choose_disk
+  # What has not reached the disk counts as written, so it must be little.
+  echo 134217728 >"$vm/dirty_bytes"
   write_image
   write_config_drive
   powers_off=yes

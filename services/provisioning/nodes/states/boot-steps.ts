@@ -210,7 +210,7 @@ export class BootSteps {
       context.log.warn({ node: node.name }, `${why}; booting with a new secret`);
       // A machine that exchanged its secret can boot, so this try does not count.
       const tries = boot.exchanged_at === null ? boot.tries : 0;
-      return { kind: 'again', change: { boot: { ...(await this.#renewed(node, boot)), tries } } };
+      return { kind: 'again', startsAgain: true, change: { boot: { ...(await this.#renewed(node, boot)), tries } } };
     };
     // B5
     if (boot.returned_at !== undefined) return renew('machine booted a second time before it was done');
@@ -259,7 +259,7 @@ export class BootSteps {
     if (boot.settled_at !== undefined) return this.#startFromDisk(node, boot);
     // B6. A machine that restarts itself must find the change before.
     if (boot.report.powers_off !== true) await this.settle(node);
-    return { kind: 'again', change: { boot: { ...boot, settled_at: this.#time() } } };
+    return { kind: 'again', startsAgain: true, change: { boot: { ...boot, settled_at: this.#time() } } };
   }
 
   /** B6 */
@@ -291,7 +291,7 @@ export class BootSteps {
       current?.secret_hash === boot.secret_hash ? { ...off, boot: { ...current, disk: started } } : undefined,
     );
     const on = await this.#options.ensure(node, 'power on');
-    return { kind: 'again', change: { ...on, boot: { ...boot, disk: started } } };
+    return { kind: 'again', startsAgain: true, change: { ...on, boot: { ...boot, disk: started } } };
   }
 
   /**

@@ -15,9 +15,15 @@ import { faultPoint } from '@anneal/runtime/fault.ts';
 import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Timers } from '@anneal/store/timers.ts';
 import type { Bmcs } from '../../bmcs.ts';
-import { withoutWarning, withWarning, type NodeDocument, type NodeChange } from '../../documents/node.ts';
+import {
+  withoutWarning,
+  withWarning,
+  type NodeDocument,
+  type NodeChange,
+  type NodeWork,
+} from '../../documents/node.ts';
 import { identityChange } from '../../documents/faults.ts';
-import { lateFailure, move, renewedWork, type Budgets, type MoveContext } from './moves.ts';
+import { deadlineOfNextStart, lateFailure, move, renewedWork, type Budgets, type MoveContext } from './moves.ts';
 import type { NodeRecords } from '../../documents/records.ts';
 import { failedStates, stepAfter, type Verb } from '../../documents/states.ts';
 import { provisioningTimers } from '../../documents/timers.ts';
@@ -113,7 +119,7 @@ export class NodeDriver {
     watch.isSuspect = work.attempts > 0;
     // The time of the state begins when the node has a slot.
     if (now >= work.deadline && work.step !== 'await slot') {
-      await this.#write(node, (current) => this.#failed(current, lateFailure(current)));
+      await this.#write(node, (current) => this.#failed(current, lateFailure(current, this.moment)));
       return true;
     }
     if (work.next_at > now) {
@@ -182,7 +188,10 @@ export class NodeDriver {
           last_error: null,
         };
       case 'again':
-        return { ...change, work: { ...work, attempts: 0, next_at: 0 } };
+        return {
+          ...change,
+          work: { ...work, attempts: 0, next_at: 0, ...(outcome.startsAgain && this.#startsAgain(node)) },
+        };
       case 'rest':
         return { ...change, work: null, ...(failedStates.includes(node.state) ? {} : { last_error: null }) };
       case 'hold':
@@ -208,6 +217,11 @@ export class NodeDriver {
         });
       }
     }
+  }
+
+  #startsAgain(node: NodeDocument): Partial<NodeWork> {
+    const deadline = deadlineOfNextStart(node, this.moment);
+    return deadline === undefined ? {} : { deadline };
   }
 
   #afterError(node: NodeDocument, error: unknown): NodeChange {
@@ -250,11 +264,17 @@ export function afterPowerFailure({ state, last_error: last }: NodeDocument, fai
 function withNewerBoot(change: NodeChange, node: NodeDocument): NodeChange {
   const { boot } = change;
   if (!boot || !node.boot || boot.secret_hash !== node.boot.secret_hash) return change;
-  const { fetched_at, load, exchanged_at, key_hash, refused_at, returned_at, answered_at, report } = node.boot;
-  const { load: _, ...rest } = boot;
+  const { fetched_at, load, exchanged_at, key_hash, refused_at, returned_at, answered_at, report, heartbeat } =
+    node.boot;
+  const { load: _load, heartbeat: _heartbeat, ...rest } = boot;
   const commanded_at = node.boot.commanded_at ?? boot.commanded_at;
   const happened = { commanded_at, fetched_at, exchanged_at, key_hash, refused_at, answered_at, report };
-  const newer = { ...happened, ...(load && { load }), ...(returned_at !== undefined && { returned_at }) };
+  const newer = {
+    ...happened,
+    ...(load && { load }),
+    ...(heartbeat && { heartbeat }),
+    ...(returned_at !== undefined && { returned_at }),
+  };
   return { ...change, boot: { ...rest, ...newer } };
 }
 

@@ -23,7 +23,15 @@ const now = Date.parse('2026-01-01T00:00:00.000Z');
 const moment = (cleanOnProvide = false): MoveContext => ({
   now,
   newId: () => 'work-1',
-  budgets: { bmcMs: 1_000, bootMs: 20_000, cleanMs: 300_000, stepsMs: 7_000, cleanOnProvide },
+  budgets: {
+    bmcMs: 1_000,
+    bootMs: 20_000,
+    cleanMs: 300_000,
+    stepsMs: 7_000,
+    stallMs: 5_000,
+    totalMs: 60_000,
+    cleanOnProvide,
+  },
 });
 const bmc = { last_contact: null, failures: 0, last_error: null, breaker: 'closed', next_try: null } as const;
 const go = (from: NodeDocument, verb: Parameters<typeof move>[1], clean = false) =>
@@ -135,14 +143,14 @@ describe('the failure of late work', () => {
     [{ fetched_at: 'T1', exchanged_at: 'T2' }, 'exchanged its boot secret at T2'],
   ])('of a host whose boot has %j says how far it came', (change, reason) => {
     const silent = node({ work: { ...work, step: 'await host' }, boot: boot(change), instance_info: { name: 'web' } });
-    const failure = lateFailure(silent);
+    const failure = lateFailure(silent, moment());
     expect(failure).toMatchObject({ code: 'HostSilent', details: { host: 'web' } });
     expect(failure.message).toContain(reason);
   });
 
   it('of a machine that did not report its cleaning says how far it came', () => {
     const silent = node({ state: 'cleaning', work: { ...work, step: 'await report' }, boot: boot({}) });
-    expect(lateFailure(silent).message).toMatch(
+    expect(lateFailure(silent, moment()).message).toMatch(
       /did not report in time that it is clean: powered on at T0, .* never fetched/,
     );
   });
@@ -150,7 +158,7 @@ describe('the failure of late work', () => {
   it('of a step that an operator asked for names it, and the task of the BMC that it waited for', () => {
     const steps = [{ interface: 'raid', step: 'create_configuration', args: {} }] as const;
     const plan = { steps, at: 0, memo: { task: '/redfish/v1/TaskService/Tasks/7' } };
-    const late = lateFailure(node({ work: { ...work, step: 'run steps' }, plan, last_error: null }));
+    const late = lateFailure(node({ work: { ...work, step: 'run steps' }, plan, last_error: null }), moment());
     expect(late.message).toContain(
       'step 1 of 1 (raid.create_configuration, which waits for the task /redfish/v1/TaskService/Tasks/7 of its BMC)',
     );
@@ -158,12 +166,12 @@ describe('the failure of late work', () => {
 
   it('has the reason of the last attempt, else the step', () => {
     const last = { code: 'BmcUnreachable', message: 'No answer.' };
-    expect(lateFailure(node({ work: { ...work, attempts: 3 }, last_error: last }))).toMatchObject({
+    expect(lateFailure(node({ work: { ...work, attempts: 3 }, last_error: last }), moment())).toMatchObject({
       code: 'BmcUnreachable',
       message: 'Step "verify" failed after 3 attempts since 2026-01-01. No answer.',
     });
     // An error from before this work explains nothing.
-    expect(lateFailure(node({ work, last_error: last }))).toMatchObject({ code: 'DeadlineExceeded' });
+    expect(lateFailure(node({ work, last_error: last }), moment())).toMatchObject({ code: 'DeadlineExceeded' });
   });
 });
 

@@ -1,14 +1,17 @@
 /** Applies a verb to a node. Pure: time and ids are parameters. */
 import { AnnealError, errorTable, type Failure } from '@anneal/contracts/errors.ts';
+import { spanText } from '@anneal/contracts/node-progress.ts';
 import type { NodeState } from '@anneal/contracts/calls/nodes.ts';
 import {
   stepText,
+  withoutHeartbeat,
   type Boot,
   type NodeDocument,
   type PowerTarget,
   type NodeWork,
   type NodeChange,
 } from '../../documents/node.ts';
+import { deadlineAfter, doneText, type Heartbeat } from '../../documents/heartbeat.ts';
 import {
   firstStep,
   holdStates,
@@ -16,6 +19,7 @@ import {
   nextState,
   nodeTransitions,
   outcomeVerbs,
+  seedStates,
   verbTowards,
   type ProvisionStep,
   type Verb,
@@ -27,6 +31,9 @@ export interface Budgets {
   readonly cleanMs: number;
   /** For the steps that an operator asked for. */
   readonly stepsMs: number;
+  /** How long a machine that writes its image may make no progress, and take in total. */
+  readonly stallMs: number;
+  readonly totalMs: number;
   readonly cleanOnProvide: boolean;
 }
 
@@ -103,8 +110,10 @@ export function move(
   const planned = plannedSteps({ plan });
   const workFor = (to: NodeState, step: ProvisionStep | undefined): NodeWork | null =>
     step === undefined ? null : work(step, budgetOf(to, planned, moment.budgets), moment);
+  const boot = change.boot === undefined ? node.boot : change.boot;
   const moved: NodeChange = {
     ...change,
+    ...(boot?.heartbeat && !seedStates[boot.purpose].includes(state) && { boot: withoutHeartbeat(boot) }),
     state,
     reason,
     target: cleared,
@@ -179,9 +188,58 @@ export function changePower(target: PowerTarget, moment: MoveContext, limitMs?: 
   };
 }
 
+/** The total limit of a machine that reports progress: never shorter than that of one that reports none. */
+const totalMsOf = ({ totalMs, bootMs }: Budgets): number => Math.max(totalMs, bootMs);
+
+/** The steps that wait for a machine in the ramdisk. */
+const bootWaits: readonly ProvisionStep[] = ['await host', 'await report'];
+
+/** The work of a node after a heartbeat of its machine, which moves the deadline of the wait for it. */
+export function workAfterHeartbeat(
+  { work: current, boot }: NodeDocument,
+  heartbeat: Heartbeat,
+  { budgets }: MoveContext,
+): Pick<NodeChange, 'work'> {
+  if (!current || !boot || !bootWaits.includes(current.step)) return {};
+  const { deadline, since } = current;
+  const limits = { stallMs: budgets.stallMs, totalMs: totalMsOf(budgets), deadline, since, purpose: boot.purpose };
+  return { work: { ...current, deadline: deadlineAfter(heartbeat, limits) } };
+}
+
+/** The deadline of a wait whose machine starts again after it had sent heartbeats: it has the time of a boot once more. */
+export function deadlineOfNextStart(
+  { work: current, boot }: Pick<NodeDocument, 'work' | 'boot'>,
+  { now, budgets }: Omit<MoveContext, 'newId'>,
+): number | undefined {
+  if (!current || !boot?.heartbeat) return undefined;
+  const last = Date.parse(current.since) + totalMsOf(budgets);
+  return Math.max(current.deadline, Math.min(now + budgets.bootMs, last));
+}
+
+/** The failure of a machine that reported progress, and then none. Undefined for another. */
+function stalledFailure(node: NodeDocument, { budgets }: Pick<MoveContext, 'budgets'>): Failure | undefined {
+  const { boot, work: current, name } = node;
+  const { heartbeat, report } = boot ?? {};
+  if (!current || !heartbeat || report) return undefined;
+  const { at, moved_at, problem } = heartbeat;
+  const done = `The machine of node ${name} ${doneText(heartbeat)}`;
+  const isTotal = current.deadline < Date.parse(moved_at) + budgets.stallMs;
+  const silent = at === moved_at ? `and sent nothing after ${at}` : `although it went on reporting until ${at}`;
+  const message = isTotal
+    ? `${done}, but was not done within ${spanText(totalMsOf(budgets) / 1000)} (ANNEAL_PROVISIONING_TOTAL_SECONDS)`
+    : `${done}, then made no progress for ${spanText(budgets.stallMs / 1000)}, ${silent} (ANNEAL_PROVISIONING_STALL_SECONDS)`;
+  const why = problem === undefined ? '' : ` Its last problem: ${problem.replace(/[.\s]*$/, '')}.`;
+  return failure('DeadlineExceeded', `${message}.${why} Its console may show why: anneal node console ${name} --log.`, {
+    node: name,
+  });
+}
+
 /** The failure of work that missed its deadline. */
-export function lateFailure(node: NodeDocument): Failure {
+export function lateFailure(node: NodeDocument, moment: Pick<MoveContext, 'budgets'>): Failure {
   const { step = 'work', since = '' } = node.work ?? {};
+  const stalled =
+    bootWaits.some((each) => each === step) && node.boot?.purpose === 'deploy' && stalledFailure(node, moment);
+  if (stalled) return stalled;
   if (step === 'await host') {
     const host =
       typeof node.instance_info['name'] === 'string' ? node.instance_info['name'] : (node.instance_id ?? '?');
@@ -217,6 +275,11 @@ export function lateFailure(node: NodeDocument): Failure {
 
 /** Describes the boot progress. Only an exchange proves a boot, because a fetch may come from the BMC. */
 function bootedHowFar(boot: Boot | null): string {
+  if (boot?.report?.status === 'written') {
+    const started = boot.disk ? `was started from its disk at ${boot.disk.at}` : 'powers off or restarts';
+    return `it wrote its image, ${started}, then sent nothing`;
+  }
+  if (boot?.heartbeat) return `it ${doneText(boot.heartbeat)} until ${boot.heartbeat.at}, then sent nothing`;
   if (boot?.exchanged_at) return `it booted and exchanged its boot secret at ${boot.exchanged_at}, then sent nothing`;
   if (boot?.load && !boot.load.done) {
     const { at, sent, size } = boot.load;

@@ -34,4 +34,9 @@ export type StepOutcome =
   /** Work that does not change the state is complete. */
   | { readonly kind: 'rest'; readonly change: NodeChange }
   /** Repeat the same step at once. */
-  | { readonly kind: 'again'; readonly change: NodeChange };
+  | {
+      readonly kind: 'again';
+      readonly change: NodeChange;
+      /** The machine starts again, so a limit that its heartbeats had set is over. */
+      readonly startsAgain?: true;
+    };
