@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { nodeSchema } from '../representation.ts';
-import { notesOf, workOf } from './node-notes.ts';
+import { notesOf, progressLineOf, workOf } from './node-notes.ts';
 
 const since = '2026-01-01T00:00:00.000Z';
 const condition = (type: string, message: string) => ({ type, status: 'False', reason: 'R', message, since });
@@ -23,4 +23,14 @@ it('shows the conditions that nothing else shows', () => {
   ];
   expect(notesOf(node({ conditions })).map(({ type }) => type)).toEqual(['BootsFromDisk']);
   expect(notesOf(node({}))).toEqual([]);
+});
+
+it('shows how far the machine is with its disk, as a bar and in words', () => {
+  const times = { since, at: since, moved_at: since };
+  const rate = { bytes_per_second: 2 * 2 ** 20, seconds_left: 245, problem: null };
+  const progress = { phase: 'writing', image: 'debian', bytes: 432_013_312, total: 945_815_552, ...rate, ...times };
+  expect(progressLineOf(node({ progress }))).toBe(
+    'writes image debian [#########-----------] 412 MiB of 902 MiB (45 %), 2.0 MiB/s, about 4 min left',
+  );
+  expect(progressLineOf(node({}))).toBeNull();
 });

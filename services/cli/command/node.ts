@@ -7,7 +7,7 @@ import { AnnealError } from '@anneal/contracts/errors.ts';
 import { jsonOrText, type Json, type JsonObject } from '@anneal/contracts/plain-json.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Argument, Option, type Command } from '@commander-js/extra-typings';
-import { notesOf, workOf } from '@anneal/client/text/node-notes.ts';
+import { notesOf, progressLineOf, workOf } from '@anneal/client/text/node-notes.ts';
 import { formatAge } from '@anneal/client/text/time.ts';
 import type { CliContext } from '../context.ts';
 import { confirm, yesOption } from './confirm.ts';
@@ -470,6 +470,7 @@ function nodeFields(node: NodeRepresentation, { output: { colors }, now }: CliCo
     ['maintenance', node.maintenance ? `yes: ${node.maintenance_reason ?? ''}` : 'no'],
     ['work', workOf(node)],
     ['waiting', slotTextOf(node)],
+    ['progress', progressLineOf(node)],
     ['fault', node.fault],
     ['BMC', addressOf(node)],
     ...bmcFields(node, now()),

@@ -10,11 +10,11 @@ const why = {
 };
 const last_error = { code: 'BmcUnreachable', message: 'https://10.0.0.1 does not answer' };
 const asking =
-  (failures: number, conditions: object[] = []): Ask =>
+  (failures: number, conditions: object[] = [], progress: object | null = null): Ask =>
   (_service, _call, { data }) => {
     expect(data).toMatchObject({ instance_id: 'r1' });
     const bmc = { failures, last_contact: 'T1', last_error, breaker: 'closed', next_try: 'T2' };
-    return Promise.resolve({ nodes: [{ name: 'rack1-u01', bmc, conditions }] } as never);
+    return Promise.resolve({ nodes: [{ name: 'rack1-u01', bmc, conditions, progress }] } as never);
   };
 
 describe('the explanation of a server', () => {
@@ -36,6 +36,21 @@ describe('the explanation of a server', () => {
     expect(summary).toBe(`web has node rack1-u01, which is ${message}.`);
     expect(chain).toEqual([{ object: 'slot of node rack1-u01', state: 'waiting', reason: message, since: 'T3' }]);
     expect(exits.slice(0, 2)).toEqual(['anneal node list', 'anneal node show rack1-u01']);
+  });
+
+  it('says how far its machine is with the image, and the time left', async () => {
+    const times = { since: 'T4', at: 'T5', moved_at: 'T5' };
+    const sizes = { bytes: 432013312, total: 945815552, bytes_per_second: 2 * 2 ** 20, seconds_left: 245 };
+    const progress = { phase: 'writing', image: 'debian', ...sizes, ...times, problem: null };
+    const { summary, chain, exits } = await explainNode(asking(1, [], progress), why);
+    const text = '412 MiB of 902 MiB (45 %), 2.0 MiB/s, about 4 min left';
+    expect(summary).toBe(`web has node rack1-u01, which writes image debian: ${text}.`);
+    expect(chain).toEqual([{ object: 'machine of node rack1-u01', state: 'writing', reason: text, since: 'T4' }]);
+    expect(exits[0]).toBe('anneal node show rack1-u01');
+    const stuck = { ...progress, problem: 'image interrupted: no answer' };
+    expect((await explainNode(asking(0, [], stuck), why)).summary).toMatch(
+      /\(45 %\), 2.0 MiB\/s, image interrupted: no answer\.$/,
+    );
   });
 
   it('stays the same while the BMC answers', async () => {

@@ -1,5 +1,6 @@
-/** Names the node for which a server waits when it waits for a slot, or when its BMC does not answer. */
+/** Names the node for which a server waits when it waits for a slot, when it writes its image, or when its BMC does not answer. */
 import type { BmcHealth } from '@anneal/contracts/bmc-health.ts';
+import { phaseText, progressText, type NodeProgress } from '@anneal/contracts/node-progress.ts';
 import { nodeList, type NodeView } from '@anneal/contracts/calls/nodes.ts';
 import type { stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
 import type { z } from 'zod';
@@ -7,7 +8,7 @@ import type { Ask } from '../ask.ts';
 
 type Why = z.infer<(typeof stackWhy)['answer']>;
 
-/** The explanation, down to the node when its turn or its BMC is the cause. Unchanged otherwise. */
+/** The explanation, down to the node when its turn, its work or its BMC is the cause. Unchanged otherwise. */
 export async function explainNode(ask: Ask, why: Why): Promise<Why> {
   const id = why.request?.resource_id;
   if (id === undefined) return why;
@@ -16,6 +17,7 @@ export async function explainNode(ask: Ask, why: Why): Promise<Why> {
   const turn = node?.conditions.find(({ type, status }) => type === 'HasSlot' && status === 'False');
   // Its work has not begun, so its BMC is not the cause.
   if (node && turn) return withTurn(why, node.name, turn);
+  if (node?.progress) return withProgress(why, node.name, node.progress);
   return node?.bmc && node.bmc.failures > 0 ? withNode(why, node.name, node.bmc) : why;
 }
 
@@ -30,6 +32,16 @@ function withTurn(why: Why, name: string, { message, since }: NodeView['conditio
       'raise ANNEAL_PROVISIONING_DEPLOYS, _CLEANS or _ERASES',
       ...why.exits,
     ],
+  };
+}
+
+function withProgress(why: Why, name: string, progress: NodeProgress): Why {
+  const reason = progressText(progress);
+  return {
+    ...why,
+    summary: `${nameIn(why)} has node ${name}, which ${phaseText(progress)}: ${reason}.`,
+    chain: [...why.chain, { object: `machine of node ${name}`, state: progress.phase, reason, since: progress.since }],
+    exits: [`anneal node show ${name}`, `anneal node console ${name} --log`, ...why.exits],
   };
 }
 

@@ -1,4 +1,5 @@
 /** OS::Nova::Server: a machine that is claimed, booted and released clean. */
+import { phaseText } from '@anneal/contracts/node-progress.ts';
 import { storedProperty } from '@anneal/contracts/json.ts';
 import { openProperties } from '@anneal/runtime/secrets/open.ts';
 import { AnnealError, errorTable, fromFailure } from '@anneal/contracts/errors.ts';
@@ -9,7 +10,7 @@ import type { ServiceContext } from '@anneal/runtime/service/service.ts';
 import type { Bmcs } from '../bmcs.ts';
 import type { Slots } from '../nodes/slots/slots.ts';
 import type { ServerHosts } from '../nodes/states/hosts.ts';
-import { slotText, type NodeDocument } from '../documents/node.ts';
+import { nodeProgressOf, slotText, type NodeDocument } from '../documents/node.ts';
 import {
   attemptsText,
   endOfAttempts,
@@ -125,7 +126,7 @@ async function create(
       );
     }
     case 'wait call-back':
-      return building(server, `node ${node.name} boots`, options);
+      return building(server, `node ${node.name} ${workOfMachine(node)}`, options);
     case 'deploy hold':
       return building(
         server,
@@ -135,6 +136,12 @@ async function create(
     default:
       return { kind: 'failed', error: failureOf(node) };
   }
+}
+
+/** Without the bytes, because each change of the reason is an event of the stack. */
+function workOfMachine(node: NodeDocument): string {
+  const progress = nodeProgressOf(node);
+  return progress ? phaseText(progress) : 'boots';
 }
 
 async function update(

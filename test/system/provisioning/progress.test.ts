@@ -69,6 +69,8 @@ describe('a machine that reports its progress', () => {
     expect(Date.now() - began).toBeGreaterThan(200_000);
     const node = await w.nodeIs('machine-1', 'active');
     expect(node.progress).toBeNull();
+    const reasons = w.responses.map(({ message }) => message ?? '');
+    expect(reasons).toContain('node machine-1 checks image debian on its disk');
     const events = progressEvents(w);
     expect(events.map(({ phase }) => phase)).toContain('checking');
     // Each phase lasts two minutes, and an event comes in 30 seconds.

@@ -15,6 +15,7 @@ import { HostActions, WaitOf } from '../host/host-actions.tsx';
 import { Output } from '../host/output.tsx';
 import { useState } from 'react';
 import { Same } from '../parts/same.tsx';
+import { ProgressLine } from '../node/progress.tsx';
 import { RunPanel } from '../host/run.tsx';
 
 export function HostPage() {
@@ -54,7 +55,7 @@ export function HostPage() {
 
 /** The node that the host runs on. The id of the server is the id of its host. */
 function Machine({ host }: { host: string }) {
-  const nodes = useAsk(['nodes', 'of host', host], (client) => client.nodes.list({ instance: host }));
+  const nodes = useAsk(['nodes', 'of host', host], (client) => client.nodes.list({ instance: host }), 10_000);
   const [node] = nodes.data ?? [];
   if (!node) return null;
   const name = node.name ?? node.uuid;
@@ -67,6 +68,14 @@ function Machine({ host }: { host: string }) {
         </Link>{' '}
         <span className="dim">{node.power_state}</span>
       </dd>
+      {node.progress && (
+        <>
+          <dt>Machine</dt>
+          <dd>
+            <ProgressLine progress={node.progress} />
+          </dd>
+        </>
+      )}
     </>
   );
 }

@@ -8,6 +8,7 @@ import { ConsoleLog } from '../node/console-log.tsx';
 import { Consoles } from '../node/consoles.tsx';
 import { NodeActions, NodePlace } from '../node/node-actions.tsx';
 import { NodeHistory } from '../node/node-parts.tsx';
+import { MachineProgress } from '../node/progress.tsx';
 import { Notes } from '../node/notes.tsx';
 import { Sentence } from '../parts/sentence.tsx';
 import { StatePill } from '../parts/state.tsx';
@@ -30,6 +31,7 @@ export function NodePage() {
               </p>
             </section>
           )}
+          <MachineProgress node={shown} />
           <Notes node={shown} />
           <BmcHealth node={shown} />
           <Consoles node={shown} />

@@ -93,7 +93,7 @@ function Detail({ stack, path }: { stack: string; path: string }) {
 
 function Shown({ stack, path, resource }: { stack: string; path: string; resource: Resource }) {
   const { failure, attributes } = resource;
-  const why = useAsk(['stack', stack, 'why', path], (client) => client.actions.why({ stack, resource: path }));
+  const why = useAsk(['stack', stack, 'why', path], (client) => client.actions.why({ stack, resource: path }), 10_000);
   const stderr = failure?.details?.['stderr'];
   const card = useRef<HTMLElement>(null);
   useEffect(() => {
