@@ -53,7 +53,13 @@ const settledSchema = z.object({ settled: z.boolean(), power_off: z.boolean().de
  */
 export async function report(
   seed: BootSeed,
-  body: { status: 'cleaned' | 'ready' | 'written' | 'failed'; message: string; code?: string; powers_off?: boolean },
+  body: {
+    status: 'cleaned' | 'ready' | 'written' | 'failed';
+    message: string;
+    code?: string | undefined;
+    unreachable?: boolean | undefined;
+    powers_off?: boolean;
+  },
   signal: AbortSignal,
 ): Promise<'power off' | 'restart'> {
   const url = `${seed.gateway_url.replace(/\/$/, '')}/boot/v1/report`;

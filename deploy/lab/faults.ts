@@ -52,7 +52,10 @@ export const faultSchema = z.strictObject({
   /** The machine boots a ramdisk with the script of an older version: it restarts itself after its image is written. */
   old_ramdisk: z.boolean().optional(),
   /** The machine cannot write its image, and reports this. Null clears the fault. */
-  write_fails: z.object({ message: z.string(), code: z.string().optional() }).nullable().optional(),
+  write_fails: z
+    .object({ message: z.string(), code: z.string().optional(), unreachable: z.boolean().optional() })
+    .nullable()
+    .optional(),
   /**
    * How the machine writes an image of the registry and reads it back: in `steps` steps of `ms`, with a heartbeat after each. After
    * the step `stops_at` it makes no further progress, and reports `problem`. Null clears the fault: in one step, at once.

@@ -391,8 +391,8 @@ export class LabMachine {
     if (!isOld) await this.#sendProgress(seed, signal);
     const failure = this.#faults?.writeFailure;
     if (failure) {
-      const { message: why, code } = failure;
-      await report(seed, { status: 'failed', message: why, ...(code !== undefined && { code }) }, signal);
+      const { message: why, ...causes } = failure;
+      await report(seed, { status: 'failed', message: why, ...causes }, signal);
       return this.#powerOffItself(run);
     }
     install(this.directory, seed);

@@ -89,7 +89,14 @@ export const errorTable = table({
     status: 502,
     kind: 'final',
     remedy:
-      'Make the server of the image answer, or remove the image and add it again with the right address, size and checksum: `anneal image show IMAGE`. Then `anneal stack retry STACK`.',
+      'Correct the file at the address of the image, or remove the image and add it again with the right address, size and checksum: `anneal image show IMAGE`. Then `anneal stack retry STACK`.',
+  },
+  /** The image does not arrive at the machine. Another machine may reach its server. */
+  ImageUnreachable: {
+    status: 504,
+    kind: 'final',
+    remedy:
+      'Make the server of the image answer in the network of the machines: its name, its port, its certificate, and the route to it. `anneal image show IMAGE` has its address. Then `anneal stack retry STACK`.',
   },
   /** Another machine may have a larger disk. */
   DiskTooSmall: {

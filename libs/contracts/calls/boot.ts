@@ -35,6 +35,9 @@ export const bootMachineSchema = z.string().max(64).optional();
 /** Whether the machine powers off after its report `written`. Absent: it restarts itself, as an older script does. */
 export const bootPowersOffSchema = z.boolean().optional();
 
+/** Whether the image did not arrive, which another machine may fetch. Absent: it is not the reason of the failure. */
+export const bootUnreachableSchema = z.boolean().optional();
+
 /** The seed that a machine gets in exchange for the secret in its boot address. Holds the credentials of the host. */
 export const bootSeedSchema = z.object({
   format: z.literal(1),
@@ -134,6 +137,7 @@ export const bootReport = call(
         description:
           '`failed`: the image is at fault, or fits no disk of this machine. Absent: the machine may be at fault.',
       }),
+      unreachable: bootUnreachableSchema,
       powers_off: bootPowersOffSchema,
     }),
     answer: z.object({

@@ -19,6 +19,7 @@ import {
   bootReportCodes,
   bootReportStatuses,
   bootSeedSchema,
+  bootUnreachableSchema,
   type BootDocument,
 } from '@anneal/contracts/calls/boot.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -244,6 +245,7 @@ const tokenRoutes = ({ ask, images, guarded }: GuardedOptions): Route[] => [
       status: z.enum(bootReportStatuses),
       message: z.string().max(4096).default(''),
       code: z.enum(bootReportCodes).optional(),
+      unreachable: bootUnreachableSchema,
       powers_off: bootPowersOffSchema,
     }),
     answer: bootReport.answer,

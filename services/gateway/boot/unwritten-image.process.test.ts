@@ -68,7 +68,16 @@ describe('a machine that cannot write its image', () => {
         ...seed,
         gateway_url,
         ...(root_device && { root_device }),
-        image: { name: 'debian', url, sha256: sum(image), size: image.length, ...options.image },
+        image: {
+          name: 'debian',
+          url,
+          sha256: sum(image),
+          size: image.length,
+          ...options.image,
+          ...(options.image?.url !== undefined && {
+            url: options.image.url.replace('PORT', new URL(gateway_url).port),
+          }),
+        },
       });
       const functions = script.trimEnd().split('\n').slice(0, -1).join('\n');
       const disk = join(folder, 'disk');
@@ -86,13 +95,24 @@ describe('a machine that cannot write its image', () => {
   }
 
   it('blames the image when the server sends another content, and leaves a disk that does not boot', async () => {
-    const content = randomBytes(image.length - 5);
+    const content = randomBytes(image.length);
     const { report, asked, disk } = await fails({ content, commands: 'write_image' });
     expect(report).toMatchObject({ status: 'failed', code: 'ImageUnusable' });
     expect(report['message']).toContain(`/disk.img is ${sum(content)}, but it is registered with ${sum(image)}`);
     expect(report['message']).toContain(`${image.length} bytes (the server sends ${content.length} bytes)`);
     expect(asked).toBe(2);
     expect(disk.subarray(0, 2 ** 20).equals(Buffer.alloc(2 ** 20))).toBe(true);
+  });
+
+  it('blames the image when the server sends another number of bytes', async () => {
+    for (const content of [image.subarray(5), Buffer.concat([image, image])]) {
+      const { report, asked } = await fails({ content, commands: 'write_image' });
+      expect(report).toMatchObject({ status: 'failed', code: 'ImageUnusable' });
+      expect(report['message']).toMatch(
+        new RegExp(`/disk.img has ${content.length} bytes, but it is registered with ${image.length} bytes$`),
+      );
+      expect(asked).toBe(1);
+    }
   });
 
   it('blames the machine when the right content arrives and the disk has another', async () => {
@@ -110,13 +130,14 @@ describe('a machine that cannot write its image', () => {
     });
     expect(refused).toMatchObject({ asked: 1, report: { status: 'failed', code: 'ImageUnusable' } });
     expect(refused.report['message']).toMatch(
-      /cannot fetch image debian from http.*disk\.img: .*404.* \(0 of 3 MiB arrived\)/,
+      /cannot fetch image debian: its server refuses it with status 404: http.*disk\.img: .* \(0 of 3 MiB arrived\)/,
     );
     const busy = await fails({
       answers: (_asked, response) => Boolean(response.writeHead(503).end()),
       commands: 'write_image',
     });
-    expect(busy).toMatchObject({ asked: 3, report: { code: 'ImageUnusable' } });
+    expect(busy).toMatchObject({ asked: 3, report: { status: 'failed', unreachable: true } });
+    expect(busy.report['message']).toMatch(/^the server of image debian \(http.*\) answers with status 503: /);
     const away = await fails({
       answers: (asked, response) => {
         // The server ends in the third MiB.
@@ -127,8 +148,38 @@ describe('a machine that cannot write its image', () => {
       },
       commands: 'write_image',
     });
-    expect(away).toMatchObject({ asked: 4, report: { code: 'ImageUnusable' } });
-    expect(away.report['message']).toContain('(2 of 3 MiB arrived)');
+    expect(away).toMatchObject({ asked: 4, report: { unreachable: true } });
+    expect(away.report['message']).toMatch(
+      /^the connection of this machine to .* breaks off: .*\(2 of 3 MiB arrived\)$/,
+    );
+  });
+
+  it.each([
+    [
+      'http://user:word@no-such-name.invalid/disk.img?token=secret',
+      /^this machine cannot resolve the name of .*\?\.\.\.\)/,
+    ],
+    [
+      'http://user:word@127.0.0.1:1/disk.img',
+      /^this machine cannot connect to the server of image debian \(http:\/\/127/,
+    ],
+    ['https://user:word@localhost:PORT/disk.img', /^this machine gets no trusted TLS connection to /],
+  ])('says that it does not reach the server at %s, without its credentials', async (url, text) => {
+    const { report } = await fails({ image: { url }, commands: 'write_image' });
+    expect(report).toMatchObject({ status: 'failed', unreachable: true });
+    expect(report['code']).toBeUndefined();
+    expect(report['message']).toMatch(text);
+    expect(report['message']).not.toMatch(/user|word|secret/);
+  });
+
+  it('says that it does not reach the server when the second fetch for a wrong checksum fails', async () => {
+    const { report } = await fails({
+      content: randomBytes(image.length),
+      answers: (asked, response) => asked > 1 && Boolean(response.destroy()),
+      commands: 'write_image',
+    });
+    expect(report).toMatchObject({ status: 'failed', unreachable: true });
+    expect(report['message']).toMatch(/cannot be fetched again to find out why: curl: /);
   });
 
   it('blames the machine when its disk cannot be written', async () => {

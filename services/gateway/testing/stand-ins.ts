@@ -519,8 +519,9 @@ export async function standIn(context: ServiceContext): Promise<Behind> {
       reports.push(data);
       return {};
     }),
-    answer(context, bootReport, async ({ data: { code, powers_off, ...data } }) => {
-      reports.push({ ...data, ...(code && { code }), ...(powers_off && { powers_off }) });
+    answer(context, bootReport, async ({ data: { code, powers_off, unreachable, ...data } }) => {
+      const causes = { ...(code && { code }), ...(unreachable && { unreachable }) };
+      reports.push({ ...data, ...causes, ...(powers_off && { powers_off }) });
       return {};
     }),
   ];

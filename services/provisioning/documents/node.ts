@@ -112,6 +112,8 @@ export interface Boot {
     readonly message: string;
     /** Why the machine failed without being at fault. Absent: it may be at fault. */
     readonly code?: (typeof bootReportCodes)[number] | undefined;
+    /** The image did not arrive. Absent: that is not the reason. */
+    readonly unreachable?: boolean | undefined;
     /** The machine powers off after `written`. Absent: it restarts itself, by a script of an older version. */
     readonly powers_off?: boolean | undefined;
   } | null;

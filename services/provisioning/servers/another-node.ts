@@ -6,7 +6,8 @@
  * T2 The next node is claimed only after the failed machine is proven to be off (`fencing.ts`), unless it was never turned on
  *    for this server. So two machines never run as the same host.
  * T3 The failed node stays `deploy failed` with its reason, without a server, until an operator cleans or removes it.
- * T4 A node that is not at fault is released, and becomes available again. When the image is at fault, no other node is tried.
+ * T4 A node that is not at fault is released, and becomes available again. When the image is at fault, no other node is tried. When
+ *    only its server was out of reach, another node may reach it.
  */
 import { bootReportCodes } from '@anneal/contracts/calls/boot.ts';
 import { toFailure, type Failure } from '@anneal/contracts/errors.ts';
@@ -41,7 +42,7 @@ const ofTheMachine: readonly string[] = [
   'ResourceFailed',
 ];
 /** T4 */
-const notOfTheMachine: readonly string[] = bootReportCodes;
+const notOfTheMachine: readonly string[] = [...bootReportCodes, 'ImageUnreachable'];
 const fenceWithinMs = 10_000;
 const retryMs = 5_000;
 

@@ -31,7 +31,12 @@ expectWitnesses('error', {
       'QuotaExceeded',
     ],
     'test/system/provisioning/slots.test.ts': ['Cancelled'],
-    'test/system/provisioning/unusable-image.test.ts': ['DiskTooSmall', 'ImageUnusable', 'ResourceFailed'],
+    'test/system/provisioning/unusable-image.test.ts': [
+      'DiskTooSmall',
+      'ImageUnreachable',
+      'ImageUnusable',
+      'ResourceFailed',
+    ],
     'test/system/workflow-triggers.test.ts': ['AlreadyExists'],
   },
   isNamed: (code, text) => names(text, code),

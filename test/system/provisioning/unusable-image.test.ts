@@ -88,6 +88,30 @@ describe('a machine that cannot write its image, although it is not at fault,', 
     expect(w.hosts.has(id)).toBe(false);
   });
 
+  it('T4: becomes available when it does not reach the server of the image, and its server gets another node', async () => {
+    const w = await open(2);
+    const write_fails = { message: 'this machine cannot connect to the server of image debian', unreachable: true };
+    await w.fault('machine-1', { write_fails });
+    const id = await create(w);
+    await eventually(() => w.seeds[0], { what: 'a seed of the other node' });
+    expect(await w.node('machine-2')).toMatchObject({ instance_id: id });
+    const reasons = w.responses.map(({ message }) => message ?? '').join('\n');
+    expect(reasons).toMatch(/attempt 2 of 3, after Node machine-1 could not be deployed: this machine cannot connect/);
+    await w.nodeIs('machine-1', 'available');
+    await w.request('delete', { id, fence: 2 });
+    expect(await w.answered(id, 2)).toMatchObject({ status: 'complete' });
+  });
+
+  it('T4: fails its server with ImageUnreachable when no machine reaches the server of the image', async () => {
+    const w = await open(1, { ANNEAL_PROVISIONING_DEPLOY_ATTEMPTS: '1' });
+    await w.fault('machine-1', { write_fails: { message: 'no name', unreachable: true } });
+    expect(await w.answered(await create(w), 1)).toMatchObject({
+      status: 'failed',
+      error: { code: 'ImageUnreachable' },
+    });
+    await w.nodeIs('machine-1', 'available');
+  });
+
   it('is not booted for an image that is larger than its disks', async () => {
     const w = await open(1);
     const image = { id: w.context.newId(), name: 'huge', url: 'http://127.0.0.1:1/huge.img', sha256: 'a'.repeat(64) };

@@ -85,7 +85,7 @@ write_image() {
       say 'the server of the image sends no parts; beginning again'
       continue
     fi
-    [ "$ended" != 0 ] || break
+    [ "$ended" != 0 ] || { check_length; break; }
     # Only attempts that bring nothing count.
     [ "$have" -gt "$before" ] && tries=0 arrived_at=$(seconds) || tries=$((tries + 1))
     why="$(head -c 300 "$run/curl") ($have of $((image_size / 1048576)) MiB arrived)"
@@ -93,7 +93,7 @@ write_image() {
     # A refusal is final, but for "timeout", "too many requests", and "no such range", which means that all has arrived.
     case $status in 416) break ;; 408 | 429) ;; 4*) tries=$most_tries ;; esac
     [ "$(seconds)" -lt "$((arrived_at + most_seconds))" ] || tries=$most_tries
-    [ "$tries" -lt "$most_tries" ] || blame_image "cannot fetch image $image_name from $image_shown: $why"
+    [ "$tries" -lt "$most_tries" ] || give_up_fetching
     say "image interrupted: $why; continuing"
     heartbeat writing "$((have * 1048576))" "$image_size" "image interrupted: $why"
     sleep "$((tries * 2 + 1))"
@@ -106,6 +106,29 @@ write_image() {
   sum=$(read_pieces | sha256sum)
   [ "${sum%% *}" = "$image_sha256" ] || wrong_sum "${sum%% *}"
   say 'the checksum on the disk is right'
+}
+# The server has another image than the one that is registered when it sends another number of bytes.
+check_length() {
+  length=$(length_of_answer)
+  [ -z "$length" ] || [ "$((length + before * 1048576))" = "$image_size" ] ||
+    blame_image "image $image_name at $image_shown has $((length + before * 1048576)) bytes, but it is registered with $image_size bytes"
+}
+# The image does not arrive. A refusal is the fault of the image. Another machine may reach a server that this one does not reach.
+give_up_fetching() {
+  server="the server of image $image_name ($image_shown)"
+  case $ended-$status in
+    1-* | 3-*) blame_image "the address of image $image_name cannot be used: $image_shown: $why" ;;
+    22-408 | 22-429) what="$server answers with status $status" ;;
+    22-4*) blame_image "cannot fetch image $image_name: its server refuses it with status $status: $image_shown: $why" ;;
+    22-*) what="$server answers with status $status" ;;
+    5-* | 6-*) what="this machine cannot resolve the name of $server" ;;
+    7-*) what="this machine cannot connect to $server" ;;
+    28-*) what="$server does not answer this machine in time" ;;
+    35-* | 51-* | 5[3489]-* | 60-* | 66-* | 77-* | 8[023]-* | 9[01]-*) what="this machine gets no trusted TLS connection to $server" ;;
+    *) what="the connection of this machine to $server breaks off" ;;
+  esac
+  spoil
+  give_up "$what: $why" ImageUnreachable
 }
 # The disk did not take the image: dd says $1. A whole image behind a part of it does not fit, and begins again.
 failed_write() {
@@ -122,7 +145,8 @@ wrong_sum() {
   again=$(fetch | copy_pieces comparing | sha256sum)
   size=$(length_of_answer)
   read -r ended <"$run/exit"
-  [ "$ended" = 0 ] || again="not known, because it cannot be fetched again: $(head -c 300 "$run/curl")"
+  [ "$ended" = 0 ] ||
+    give_up "the checksum on $(describe "$best") is $1, and image $image_name is registered with $image_sha256; $image_shown cannot be fetched again to find out why: $(head -c 300 "$run/curl")" ImageUnreachable
   [ "${again%% *}" != "$image_sha256" ] ||
     give_up "$(describe "$best") or the network of this machine changed image $image_name while it was written: its checksum is $1 on the disk and $image_sha256 at $image_shown, as registered"
   blame_image "the checksum of image $image_name at $image_shown is ${again%%  *}, but it is registered with $image_sha256 and $image_size bytes${size:+ (the server sends $size bytes)}"

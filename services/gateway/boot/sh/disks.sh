@@ -2,11 +2,15 @@
 umask 077
 powers_off=
 say() { echo "anneal: $*"; }
-# Sends the result $1 with the message $2, and the code $3 of a failure that is not the machine's. Sets `code`, `settled`
+# Sends the result $1 with the message $2, and the code $3 of a failure that is not of the machine. Sets `code`, `settled`
 # and `power_off`.
 send_report() {
   text=$(printf %s "$2" | tr -d '\000-\037"\\' | head -c 3000)
-  answer=$(printf '{"status": "%s", "message": "%s"%s%s}' "$1" "$text" "${3:+, \"code\": \"$3\"}" "${powers_off:+, \"powers_off\": true}" |
+  case $3 in
+    ImageUnreachable) why_not=', "unreachable": true' ;;
+    *) why_not=${3:+", \"code\": \"$3\""} ;;
+  esac
+  answer=$(printf '{"status": "%s", "message": "%s"%s%s}' "$1" "$text" "$why_not" "${powers_off:+, \"powers_off\": true}" |
     curl --silent --max-time 60 --write-out ' %{http_code}' --header "X-Auth-Token: $report_token" \
       --header 'Content-Type: application/json' --data-binary @- "$gateway_url/boot/v1/report")
   code=${answer##* } settled= power_off=

@@ -250,10 +250,14 @@ export class BootSteps {
   async afterReport(node: NodeDocument): Promise<StepOutcome | undefined> {
     const boot = bootOf(node);
     if (boot.report?.status === 'failed') {
-      const { code = 'ResourceFailed', message } = boot.report;
-      throw new AnnealError(code, `Node ${node.name} could not be deployed: ${message.replace(/[.\s]*$/, '')}.`, {
-        details: { node: node.name },
-      });
+      const { code = 'ResourceFailed', unreachable, message } = boot.report;
+      throw new AnnealError(
+        unreachable === true ? 'ImageUnreachable' : code,
+        `Node ${node.name} could not be deployed: ${message.replace(/[.\s]*$/, '')}.`,
+        {
+          details: { node: node.name },
+        },
+      );
     }
     if (boot.report?.status !== 'written') return undefined;
     if (boot.settled_at !== undefined) return this.#startFromDisk(node, boot);
