@@ -39,7 +39,7 @@ import { bootScript } from './steps.ts';
 
 export interface BootOptions {
   ask: Ask;
-  images: Pick<ImageUploads, 'read'>;
+  images: Pick<ImageUploads, 'read' | 'dataOf'>;
   now: () => number;
   wording: FamilyWording;
   /** Folder with the ramdisk. Undefined for the one that the build writes. */
@@ -193,7 +193,7 @@ function fileRoutes(options: GuardedOptions): Route[] {
   );
 }
 
-const exchangeRoute = ({ ask, guarded }: GuardedOptions): Route =>
+const exchangeRoute = ({ ask, images, guarded }: GuardedOptions): Route =>
   route({
     method: 'POST',
     path: '/{secret}/exchange',
@@ -205,7 +205,9 @@ const exchangeRoute = ({ ask, guarded }: GuardedOptions): Route =>
       guarded(request, async () => {
         void reply.header('cache-control', 'no-store');
         const seed = await ask('provisioning', bootExchange, { data: { secret, ...body } });
-        return accept === shellType ? reply.type(`${shellType}; charset=utf-8`).send(bootScript(seed)) : seed;
+        if (accept !== shellType) return seed;
+        const data = seed.image?.kept === true ? await images.dataOf(seed.image.sha256) : undefined;
+        return reply.type(`${shellType}; charset=utf-8`).send(bootScript(seed, data));
       }),
   });
 

@@ -9,6 +9,7 @@ import { type BootSeed } from '@anneal/contracts/calls/boot.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
 import { quoteForShell, writeFile } from '@anneal/tools/shell.ts';
 import { metaData } from '../metadata/openstack.ts';
+import type { DataMap } from '../images/data-map.ts';
 import { shellText } from '../scripts/text.ts';
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, 'sh', `${name}.sh`), 'utf8');
@@ -20,8 +21,11 @@ const assignments = (values: Readonly<Record<string, string | number>>): string 
     .map(([name, value]) => `${name}=${quoteForShell(String(value))}\n`)
     .join('');
 
-/** The last line calls the function, so that an incomplete script does nothing. */
-export function bootScript(seed: BootSeed): string {
+/**
+ * The last line calls the function, so that an incomplete script does nothing.
+ * @param data the parts of the image that the machine fetches. Absent: all of it.
+ */
+export function bootScript(seed: BootSeed, data?: DataMap): string {
   const { gateway_url, token, report_token = token } = seed;
   const common = { gateway_url: gateway_url.replace(/\/$/, ''), report_token };
   if (seed.purpose === 'clean') {
@@ -41,9 +45,19 @@ export function bootScript(seed: BootSeed): string {
     image_header: image?.kept === true ? `X-Auth-Token: ${report_token}` : '',
     image_sha256: image?.sha256 ?? '',
     image_size: image?.size ?? 0,
+    ...dataValues(image, data),
     hints: hintLines(seed.root_device ?? {}),
   };
   return `${assignments(values)}${texts.disks}${texts.deploy}${configDrive(seed)}{ deploy; }\n`;
+}
+
+/** The runs of data, one a line, with their checksum. */
+function dataValues(image: BootSeed['image'], data: DataMap | undefined): Record<string, string | number> {
+  const image_mib = Math.ceil((image?.size ?? 0) / 2 ** 20);
+  if (!data)
+    return { image_mib, image_runs: `0 ${image_mib}`, data_size: image?.size ?? 0, data_sha256: image?.sha256 ?? '' };
+  const runs = data.runs.map(([first, count]) => `${first} ${Math.min(count, image_mib - first)}`);
+  return { image_mib, image_runs: runs.join('\n'), data_size: data.size, data_sha256: data.sha256 };
 }
 
 /** The address without its credentials, for messages. */

@@ -53,13 +53,16 @@ describe('the contents of images', () => {
     const sha256 = sumOf(bytes);
     const parts = Readable.from([bytes.subarray(0, 100), bytes.subarray(100)]);
     expect(await keep(upload(parts, { sha256, size: bytes.length }))).toEqual({ sha256, size: bytes.length });
-    expect(await files()).toEqual([sha256]);
+    expect(await files()).toEqual([sha256, `${sha256}.map`]);
     const { content, size } = await contents.read(sha256);
     expect(size).toBe(bytes.length);
     expect((await buffer(content())).equals(bytes)).toBe(true);
     const part = { start: 70, end: 200_000 };
     expect((await buffer(content(part))).equals(bytes.subarray(70, 200_000))).toBe(true);
+    expect(await contents.dataOf(sha256)).toEqual({ runs: [[0, 4]], size: bytes.length, sha256 });
     await contents.remove(sha256);
+    expect(await files()).toEqual([]);
+    expect(await contents.dataOf(sha256)).toBeUndefined();
     await expect(contents.read(sha256)).rejects.toMatchObject({ code: 'NotFound' });
   });
 
@@ -121,10 +124,11 @@ describe.skipIf(!hasTool)(`a qcow2 image${hasTool ? '' : ' (skipped: no qemu-img
   };
 
   it('is kept as raw content', async () => {
-    const raw = Buffer.concat([randomBytes(65_536), Buffer.alloc(2 ** 20)]);
+    const raw = Buffer.concat([Buffer.alloc(4 * 2 ** 20), randomBytes(65_536), Buffer.alloc(3 * 2 ** 20)]);
     const qcow2 = await convert(raw);
     expect(await keep(upload(qcow2, { sha256: sumOf(qcow2) }))).toEqual({ sha256: sumOf(raw), size: raw.length });
-    expect(await files()).toEqual([sumOf(raw)]);
+    expect(await files()).toEqual([sumOf(raw), `${sumOf(raw)}.map`]);
+    expect(await contents.dataOf(sumOf(raw))).toMatchObject({ runs: [[4, 4]], size: raw.length - 4 * 2 ** 20 });
     await expect(keep(upload(qcow2, { format: 'raw' }))).rejects.toThrow('in the format qcow2');
   });
 

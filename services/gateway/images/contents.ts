@@ -4,23 +4,29 @@
  * I1 A file with such a name is complete, durable and has that checksum. A broken upload leaves only a file in
  *    `incoming`, which is removed.
  * I2 Several gateways of one installation may share the folder: each step is a rename or a removal.
+ * I3 The map of the data of a content (`data-map.ts`) is beside it, as SHA.map. Contents of older versions have none.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream, type ReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { isSha256 } from '@anneal/contracts/readers/checksum.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { uploadFormats } from '@anneal/contracts/calls/images.ts';
+import { DataMapper, readDataMap, writeDataMap, type DataMap } from './data-map.ts';
 import { diskSizeOf, isQcow2 } from './qcow2.ts';
 
 interface KeptContent {
   readonly sha256: string;
   /** Bytes. */
   readonly size: number;
+}
+
+interface MappedContent extends KeptContent {
+  readonly map: DataMap;
 }
 
 /** Bytes from `start` to before `end`. */
@@ -93,11 +99,12 @@ export class ImageContents {
       if (format === 'qcow2') await this.#convert(file, diskSizeOf(start));
       const raw = format === 'qcow2' ? `${file}.raw` : file;
       const content = format === 'qcow2' ? await summed(raw) : received;
-      return await use({ sha256: content.sha256, size: content.size, keep: () => this.#keep(raw, content.sha256) });
+      const { sha256, size, map } = content;
+      return await use({ sha256, size, keep: () => this.#keep(raw, { sha256, map }) });
     } catch (error) {
       throw storageFailure(error, this.#options.folder);
     } finally {
-      await Promise.all([rm(file, { force: true }), rm(`${file}.raw`, { force: true })]);
+      await Promise.all(['', '.map', '.raw', '.raw.map'].map((end) => rm(`${file}${end}`, { force: true })));
     }
   }
 
@@ -116,9 +123,16 @@ export class ImageContents {
     return { content, size: found.size };
   }
 
+  /** I3. Undefined when the whole content counts as data. */
+  async dataOf(sha256: string): Promise<DataMap | undefined> {
+    const file = await readFile(`${this.#path(sha256)}.map`, 'utf8').catch(() => undefined);
+    return file === undefined ? undefined : readDataMap(file);
+  }
+
   /** Removes a content, if this folder has it. A machine that reads it now reads it to its end. */
   async remove(sha256: string): Promise<void> {
     await rm(this.#path(sha256), { force: true });
+    await rm(`${this.#path(sha256)}.map`, { force: true });
   }
 
   /** Removes what uploads left behind whose process was killed (I1). */
@@ -137,9 +151,10 @@ export class ImageContents {
   }
 
   /** Writes while it arrives, and ends an upload that pauses for a minute. */
-  async #write(upload: Upload, file: string): Promise<KeptContent & { start: Buffer }> {
+  async #write(upload: Upload, file: string): Promise<MappedContent & { start: Buffer }> {
     const { limit, stopping } = this.#options;
     const hash = createHash('sha256');
+    const mapper = new DataMapper();
     const parts: Buffer[] = [];
     let size = 0;
     const late = setTimeout(() => {
@@ -159,6 +174,7 @@ export class ImageContents {
         size += bytes.length;
         if (size > limit.bytes) throw tooLarge(limit);
         hash.update(bytes);
+        mapper.add(bytes);
         await handle.writeFile(bytes);
       }
       await handle.sync();
@@ -167,7 +183,7 @@ export class ImageContents {
       stopping.removeEventListener('abort', stop);
       await handle.close();
     }
-    return { sha256: hash.digest('hex'), size, start: Buffer.concat(parts).subarray(0, startBytes) };
+    return { sha256: hash.digest('hex'), size, map: mapper.end(), start: Buffer.concat(parts).subarray(0, startBytes) };
   }
 
   async #convert(file: string, diskSize: number): Promise<void> {
@@ -189,9 +205,14 @@ export class ImageContents {
     await makeDurable(`${file}.raw`);
   }
 
-  /** I1 */
-  async #keep(file: string, sha256: string): Promise<void> {
-    await rename(file, this.#path(sha256));
+  /** I1, I3 */
+  async #keep(file: string, { sha256, map }: Pick<MappedContent, 'sha256' | 'map'>): Promise<void> {
+    const path = this.#path(sha256);
+    // Each process has its own, so that none is read before it is whole.
+    await writeFile(`${file}.map`, writeDataMap(map), { mode: 0o600 });
+    await makeDurable(`${file}.map`);
+    await rename(`${file}.map`, `${path}.map`);
+    await rename(file, path);
     await makeDurable(this.#options.folder);
   }
 
@@ -250,14 +271,16 @@ async function makeDurable(path: string): Promise<void> {
   }
 }
 
-async function summed(file: string): Promise<KeptContent> {
+async function summed(file: string): Promise<MappedContent> {
   const hash = createHash('sha256');
+  const mapper = new DataMapper();
   let size = 0;
   for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024 })) {
     hash.update(chunk as Buffer);
+    mapper.add(chunk as Buffer);
     size += (chunk as Buffer).length;
   }
-  return { sha256: hash.digest('hex'), size };
+  return { sha256: hash.digest('hex'), size, map: mapper.end() };
 }
 
 const tooLarge = ({ bytes, setting }: ContentOptions['limit']): AnnealError =>

@@ -17,6 +17,7 @@ import { AnnealError, ignoreNotFound } from '@anneal/contracts/errors.ts';
 import { Serial } from '@anneal/runtime/work/serial.ts';
 import type { Ask } from '../ask.ts';
 import type { ImageContents, Upload } from './contents.ts';
+import type { DataMap } from './data-map.ts';
 
 export class ImageUploads {
   readonly #ask: Ask;
@@ -61,6 +62,11 @@ export class ImageUploads {
       throw new AnnealError('NotSupported', `Anneal keeps no copy of image ${shown.name}. ${where}`);
     }
     return { shown, ...(await this.#contents.read(shown.sha256)) };
+  }
+
+  /** The parts of a kept content that machines fetch. Undefined: all of it. */
+  dataOf(sha256: string): Promise<DataMap | undefined> {
+    return this.#contents.dataOf(sha256);
   }
 
   /** Removes an image, its content (U2), or a draft. @throws AnnealError NotFound */

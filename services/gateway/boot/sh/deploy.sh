@@ -25,7 +25,15 @@ choose_disk() {
   [ -n "$fitting" ] || give_up "no disk fits the hints of root_device ($shown); $there"
   give_up "no disk${hints:+ that fits the hints of root_device ($shown)} holds image $image_name of $image_size bytes and $drive_mib MiB for the config drive; $there" DiskTooSmall
 }
-range_from() { [ "$1" = 0 ] || echo "--range $(($1 * 1048576))-"; }
+# The part of the image from $1 MiB to before $2 MiB, for curl. Empty for all of it.
+range_of() {
+  [ -n "$parts" ] || return 0
+  if [ "$2" -lt "$image_mib" ]; then
+    echo "--range $(($1 * 1048576))-$(($2 * 1048576 - 1))"
+  elif [ "$1" != 0 ]; then
+    echo "--range $(($1 * 1048576))-"
+  fi
+}
 # The status, and the length in bytes, of the last answer, behind redirects. No answer at all is an interruption like others.
 status_of_answer() { sed -n 's/^HTTP[^ ]* \([0-9]*\).*/\1/p' "$run/headers" 2>/dev/null | tail -n 1; }
 length_of_answer() {
@@ -54,38 +62,49 @@ copy_pieces() {
     echo "$have" >"$run/have"
   done
 }
-# Prints what the disk has instead of the image, in pieces, and says how far it is.
+# Prints what the disk has where the image has data, in pieces, and says how far it is.
 read_pieces() {
-  at=0
-  while [ "$((at * 1048576))" -lt "$image_size" ]; do
-    heartbeat checking "$((at * 1048576))" "$image_size"
-    dd if="/dev/$best" bs=1M skip="$at" count="$piece_mib" 2>/dev/null || return
-    at=$((at + piece_mib))
-  done | head -c "$image_size"
+  while read -r first count <&3; do
+    at=$first end=$((first + count))
+    while [ "$at" -lt "$end" ]; do
+      heartbeat checking "$((at * 1048576))" "$image_size"
+      piece=$((end - at < piece_mib ? end - at : piece_mib))
+      dd if="/dev/$best" bs=1M skip="$at" count="$piece" 2>/dev/null || return
+      at=$((at + piece))
+    done
+  done 3<<END | head -c "$data_size"
+$image_runs
+END
+}
+# Writes zeros up to $1 MiB behind the first `have` MiB, where the image has nothing else.
+write_zeros() {
+  range=
+  while [ "$have" -lt "$1" ]; do
+    heartbeat writing "$((have * 1048576))" "$image_size"
+    piece=$(($1 - have < piece_mib ? $1 - have : piece_mib))
+    dd if=/dev/zero of="/dev/$best" bs=1M seek="$have" count="$piece" conv=notrunc 2>"$run/dd" || failed_write "$(head -n 1 "$run/dd")"
+    have=$((have + piece))
+  done
 }
 # The image cannot be used: no other machine could write it either. The network is not the cause, because the report arrives.
 blame_image() { spoil; give_up "$1" ImageUnusable; }
 # Overwrites the start, so that a disk with a wrong image does not boot.
 spoil() { dd if=/dev/zero of="/dev/$best" bs=1M count=1 conv=fsync,notrunc 2>/dev/null; }
-write_image() {
-  say "writing $image_name ($image_size bytes) to $(describe "$best")"
-  spoil
+# Writes the image from $1 MiB to before $2 MiB. False when its server sends no parts.
+write_run() {
   # Whole MiB that are on the disk. A download that is interrupted continues behind them.
-  tries=0 have=0 parts=1 arrived_at=$(seconds)
-  while :; do
+  have=$1 tries=0 arrived_at=$(seconds)
+  while [ "$have" -lt "$2" ]; do
     before=$have
     echo "$have" >"$run/have"
-    fetch $(range_from "$have") | copy_pieces writing || failed_write "$(head -n 1 "$run/dd")"
+    range=$(range_of "$have" "$2")
+    fetch $range | copy_pieces writing || failed_write "$(head -n 1 "$run/dd")"
     read -r have <"$run/have"
     read -r ended <"$run/exit"
     status=$(status_of_answer)
-    if [ "$before" -gt 0 ] && [ "$status" = 200 ]; then
-      # This server sends only the whole image, which is now at the wrong place.
-      have=0 parts=
-      say 'the server of the image sends no parts; beginning again'
-      continue
-    fi
-    [ "$ended" != 0 ] || { check_length; break; }
+    # The whole image is now at the wrong place.
+    [ -z "$range" ] || [ "$status" != 200 ] || return 1
+    [ "$ended" != 0 ] || { check_length "$2"; break; }
     # Only attempts that bring nothing count.
     [ "$have" -gt "$before" ] && tries=0 arrived_at=$(seconds) || tries=$((tries + 1))
     why="$(head -c 300 "$run/curl") ($have of $((image_size / 1048576)) MiB arrived)"
@@ -98,19 +117,42 @@ write_image() {
     heartbeat writing "$((have * 1048576))" "$image_size" "image interrupted: $why"
     sleep "$((tries * 2 + 1))"
   done
+  have=$2
+}
+# Writes the runs of data, and zeros between them. False when the server of the image sends no parts.
+write_runs() {
+  have=0
+  while read -r first count <&3; do
+    write_zeros "$first"
+    write_run "$first" "$((first + count))" || return 1
+  done 3<<END
+$image_runs
+END
+  write_zeros "$image_mib"
+}
+write_image() {
+  say "writing $image_name ($image_size bytes, $data_size of them data) to $(describe "$best")"
+  spoil
+  parts=1
+  write_runs || {
+    say 'the server of the image sends no parts; beginning again'
+    parts= image_runs="0 $image_mib" data_size=$image_size data_sha256=$image_sha256
+    write_runs
+  }
   # The errors of the disk that have waited until now.
   dd of="/dev/$best" bs=1M count=0 conv=fsync,notrunc </dev/null 2>"$run/dd" || failed_write "$(head -n 1 "$run/dd")"
   sync
   echo 3 >"$caches"
   # The sum of what is on the disk, not of what arrived: it finds errors of the network and of the disk.
   sum=$(read_pieces | sha256sum)
-  [ "${sum%% *}" = "$image_sha256" ] || wrong_sum "${sum%% *}"
+  [ "${sum%% *}" = "$data_sha256" ] || wrong_sum "${sum%% *}"
   say 'the checksum on the disk is right'
 }
 # The server has another image than the one that is registered when it sends another number of bytes.
 check_length() {
   length=$(length_of_answer)
-  [ -z "$length" ] || [ "$((length + before * 1048576))" = "$image_size" ] ||
+  wanted=$(($1 < image_mib ? $1 * 1048576 : image_size))
+  [ -z "$length" ] || [ "$((length + before * 1048576))" = "$wanted" ] ||
     blame_image "image $image_name at $image_shown has $((length + before * 1048576)) bytes, but it is registered with $image_size bytes"
 }
 # The image does not arrive. A refusal is the fault of the image. Another machine may reach a server that this one does not reach.
@@ -132,7 +174,7 @@ give_up_fetching() {
 }
 # The disk did not take the image: dd says $1. A whole image behind a part of it does not fit, and begins again.
 failed_write() {
-  [ "$before" = 0 ] || [ "$(status_of_answer)" != 200 ] || return 0
+  [ -z "$range" ] || [ "$(status_of_answer)" != 200 ] || return 0
   case $1 in *'o space left'*) blame_image "image $image_name at $image_shown is larger than the $image_size bytes that are registered" ;; esac
   spoil
   give_up "cannot write image $image_name to $(describe "$best"): $1"
@@ -140,15 +182,15 @@ failed_write() {
 # Fetches the image once more without the disk, to tell a wrong image from a disk that does not keep what is written.
 wrong_sum() {
   spoil
-  say "the checksum on the disk is $1, expected $image_sha256; fetching the image again to find out why"
+  say "the checksum on the disk is $1, expected $data_sha256; fetching the image again to find out why"
   have=0
   again=$(fetch | copy_pieces comparing | sha256sum)
   size=$(length_of_answer)
   read -r ended <"$run/exit"
   [ "$ended" = 0 ] ||
-    give_up "the checksum on $(describe "$best") is $1, and image $image_name is registered with $image_sha256; $image_shown cannot be fetched again to find out why: $(head -c 300 "$run/curl")" ImageUnreachable
+    give_up "the checksum on $(describe "$best") is $1, and that of image $image_name is $data_sha256; $image_shown cannot be fetched again to find out why: $(head -c 300 "$run/curl")" ImageUnreachable
   [ "${again%% *}" != "$image_sha256" ] ||
-    give_up "$(describe "$best") or the network of this machine changed image $image_name while it was written: its checksum is $1 on the disk and $image_sha256 at $image_shown, as registered"
+    give_up "$(describe "$best") or the network of this machine changed image $image_name while it was written: its checksum is $1 on the disk, not $data_sha256, and $image_shown has the image as registered"
   blame_image "the checksum of image $image_name at $image_shown is ${again%%  *}, but it is registered with $image_sha256 and $image_size bytes${size:+ (the server sends $size bytes)}"
 }
 # Adds a partition at the end of the disk, with the label that cloud-init looks for.
