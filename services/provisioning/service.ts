@@ -34,7 +34,7 @@ import { Nodes } from './nodes/nodes.ts';
 import { Statements } from './nodes/statements.ts';
 import { Runbooks } from './nodes/plan/runbooks.ts';
 import { novaServer } from './servers/nova-server.ts';
-import { Slots } from './nodes/slots/slots.ts';
+import { Slots, type SlotsOptions } from './nodes/slots/slots.ts';
 import { PowerPoll } from './nodes/power-poll.ts';
 import { Servers, type ServerWork } from './servers/servers.ts';
 import { provisioningHandler } from './requests.ts';
@@ -77,7 +77,7 @@ export const provisioningService = defineService({
       bootLoadMs: values.bootLoadSeconds * 1000,
     });
     const driver = new NodeDriver({ context, records, bmcs, steps, timers, budgets: budgetsOf(values) });
-    setSlots(await Slots.open({ context, records, limits: limitsOf(values), wake: (id) => driver.kick(id) }));
+    setSlots(await openSlots({ context, records, images, driver }, values));
     const runbooks = await Runbooks.open(context);
     const candidates = new Candidates(() => records.all());
     const groups = await ServerGroups.open(context);
@@ -239,6 +239,23 @@ const budgetsOf = (values: Given) => ({
   totalMs: values.totalSeconds * 1000,
   cleanOnProvide: values.cleanOnProvide,
 });
+
+const openSlots = (
+  {
+    context,
+    records,
+    images,
+    driver,
+  }: Pick<SlotsOptions, 'context' | 'records'> & { images: Images; driver: NodeDriver },
+  values: Given,
+): Promise<Slots> =>
+  Slots.open({
+    context,
+    records,
+    limits: limitsOf(values),
+    imageServer: (image) => images.origin(image),
+    wake: (id) => driver.kick(id),
+  });
 
 const limitsOf = (values: Given) => ({
   deploy: values.deploys,

@@ -19,21 +19,23 @@ const pairs = z
   )
   .transform((list) => Object.fromEntries(list.map(([name = '', value = '']) => [name, value])));
 
-const limitNames = ['total', 'rack', 'power_domain'] as const;
-const isLimitName = (name: string): name is (typeof limitNames)[number] =>
-  (limitNames as readonly string[]).includes(name);
+const limitNames: readonly string[] = ['total', 'rack', 'power_domain'];
+const deployLimitNames: readonly string[] = [...limitNames, 'image_server'];
 /** `total=250,rack=20`: a limit that is left out does not exist. */
-const limits = pairs.superRefine((given, context) => {
-  for (const [name, value] of Object.entries(given)) {
-    if (!isLimitName(name))
-      context.addIssue({ code: 'custom', message: `must name ${limitNames.join(', ')}, not ${name}` });
-    else if (!/^[1-9]\d{0,6}$/.test(value))
-      context.addIssue({ code: 'custom', message: `${name} must be a whole number of at least 1, not ${value}` });
-  }
-});
-const readLimits = limits.transform((given): SlotLimits =>
-  Object.fromEntries(Object.entries(given).map(([name, value]) => [name, Number(value)])),
-);
+const limitsOf = (allowed: readonly string[]) =>
+  pairs
+    .superRefine((given, context) => {
+      for (const [name, value] of Object.entries(given)) {
+        if (!allowed.includes(name))
+          context.addIssue({ code: 'custom', message: `must name ${allowed.join(', ')}, not ${name}` });
+        else if (!/^[1-9]\d{0,6}$/.test(value))
+          context.addIssue({ code: 'custom', message: `${name} must be a whole number of at least 1, not ${value}` });
+      }
+    })
+    .transform((given): SlotLimits =>
+      Object.fromEntries(Object.entries(given).map(([name, value]) => [name, Number(value)])),
+    );
+const readLimits = limitsOf(limitNames);
 const limitCost =
   'A lower value makes nodes wait for a slot; a higher value loads the network, the image server and the power feeds more at the same time.';
 
@@ -120,9 +122,9 @@ export const settings = defineSettings({
   },
   deploys: {
     env: 'ANNEAL_PROVISIONING_DEPLOYS',
-    schema: readLimits.default({ total: 250 }),
+    schema: limitsOf(deployLimitNames).default({ total: 250, image_server: 50 }),
     meaning:
-      'Most nodes that are deployed or rebuilt at the same time, as `total=250,rack=20,power_domain=100`. A part that is left out sets no limit. Free slots go to the project with the fewest.',
+      'Most nodes that are deployed or rebuilt at the same time, as `total=250,rack=20,power_domain=100,image_server=50`: in all, in a rack, in a power domain, and with images from one server. A part that is left out sets no limit. Free slots go to the project with the fewest.',
     cost: limitCost,
   },
   cleans: {

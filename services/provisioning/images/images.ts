@@ -120,6 +120,12 @@ export class Images {
     return (await this.#collection.find({ where: { name }, limit: 1 }))[0];
   }
 
+  /** The origin of the server from which machines fetch the image. Undefined for an image without content. */
+  async origin(name: string): Promise<string | undefined> {
+    const image = name === '' ? undefined : await this.find(name);
+    return image && new URL(image.url ?? this.#options.context.gatewayUrl).origin;
+  }
+
   /** Removes an image, or a draft by its id. @throws AnnealError NotFound */
   async remove(idOrName: string): Promise<void> {
     if (await this.#drafts.remove(idOrName)) return;

@@ -1,3 +1,4 @@
+import { imageAdd } from '@anneal/contracts/calls/images.ts';
 import { nodeProvision } from '@anneal/contracts/calls/nodes.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -65,6 +66,36 @@ describe('limits of concurrent work', () => {
     const other = again.waiting.find(({ name }) => name !== next?.name);
     await w.ask(nodeProvision, { node: other?.name ?? '', target: 'abort' });
     await w.nodeIs(other?.name ?? '', 'deploy failed');
+  });
+
+  it('S1: writes from one image server with one machine at a time, and the wait counts in no limit', async () => {
+    const settings = { ANNEAL_PROVISIONING_DEPLOYS: 'total=9,image_server=1', ANNEAL_PROVISIONING_BOOT_SECONDS: '60' };
+    const w = await open({ machines: 3, silent: true, settings });
+    const image = { id: w.context.newId(), name: 'debian', url: 'http://user:word@images.example:81/debian.raw' };
+    await w.ask(imageAdd, { ...image, sha256: 'a'.repeat(64), size: 2 ** 20 });
+    const [first = '', second = '', other = ''] = newIds(w, 3);
+    const create = (id: string, name: string) =>
+      w.request('create', { id, fence: 1, properties: { flavor: 'baremetal', name: 'srv', image: name } });
+    await create(first, 'debian');
+    await eventually(async () => (await states(w)).some(({ provision_state: state }) => state === 'wait call-back'), {
+      what: 'the first machine that boots',
+    });
+    await create(second, 'debian');
+    const reason = 'waiting for a slot, position 1 of 1: 1 of 1 deploys from image server http://images.example:81';
+    const isOf = (id: string) => async () => (await states(w)).find(({ instance_id: server }) => server === id);
+    await eventually(async () => (await isOf(second)())?.conditions.some(({ message }) => message === reason), {
+      what: 'the turn of the second',
+      last: isOf(second),
+    });
+    // Its image has no content here, so it needs no server.
+    await create(other, 'any');
+    await eventually(async () => (await isOf(other)())?.provision_state === 'wait call-back', { what: 'the third' });
+    expect(await isOf(second)()).toMatchObject({
+      provision_state: 'deploying',
+      reservation: expect.not.stringContaining('until') as string,
+    });
+    await w.ask(nodeProvision, { node: (await isOf(first)())?.name ?? '', target: 'abort' });
+    await eventually(async () => (await isOf(second)())?.provision_state === 'wait call-back', { what: 'the second' });
   });
 
   it('S2: completes more servers than it has slots, and erases them one at a time', async () => {

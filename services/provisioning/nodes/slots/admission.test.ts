@@ -23,6 +23,24 @@ const decide = (options: { holders?: SlotUser[]; waiting: SlotWaiter[]; limits: 
 };
 
 describe('admission to slots', () => {
+  it('A1, A3: limits the nodes of one image server, and delays no node with another one or without an image', () => {
+    const from = (image_server: string) => ({ image_server });
+    const waiting = [
+      waiter('b', 1, from('http://one')),
+      waiter('c', 2, from('http://two')),
+      waiter('d', 3),
+      waiter('e', 4, from('http://two')),
+    ];
+    const holders = [user('a', from('http://one'))];
+    expect(decide({ holders, waiting, limits: { deploy: { total: 9, image_server: 1 } } })).toEqual({
+      admitted: ['c', 'd'],
+      queue: {
+        b: { position: 1, of: 2, why: '1 of 1 deploys from image server http://one' },
+        e: { position: 2, of: 2, why: '1 of 1 deploys from image server http://two' },
+      },
+    });
+  });
+
   it('A1: admits every node without a limit, and in order up to the limit', () => {
     const waiting = [waiter('c', 3), waiter('a', 1), waiter('b', 2)];
     expect(decide({ waiting, limits: {} }).admitted).toEqual(['a', 'b', 'c']);

@@ -1,10 +1,10 @@
 /**
  * Decides which nodes may begin to deploy, clean or erase. Pure.
  *
- * A1 No limit is exceeded: neither in total, nor in a rack, nor in a power domain.
+ * A1 No limit is exceeded: neither in total, nor in a rack, nor in a power domain, nor of an image server.
  * A2 The project with the fewest slots comes first, then the node that waits longest. So a project with a thousand nodes
  *    delays another one by one slot at most.
- * A3 A node that only the limit of its rack or power domain stops does not delay the nodes behind it.
+ * A3 A node that only the limit of its rack, power domain or image server stops does not delay the nodes behind it.
  */
 import type { SlotTurn } from '../../documents/node.ts';
 
@@ -16,6 +16,8 @@ export interface SlotLimits {
   readonly total?: number | undefined;
   readonly rack?: number | undefined;
   readonly power_domain?: number | undefined;
+  /** From one image server. */
+  readonly image_server?: number | undefined;
 }
 export type LimitsOfKinds = Readonly<Record<SlotKind, SlotLimits>>;
 
@@ -26,13 +28,15 @@ export interface SlotUser {
   readonly project: string;
   readonly rack: string;
   readonly power_domain: string;
+  /** The origin of the server from which it fetches its image. Absent: it fetches none. */
+  readonly image_server?: string;
 }
 export interface SlotWaiter extends SlotUser {
   /** When it began to wait. */
   readonly since: string;
 }
 
-const domains = ['total', 'rack', 'power_domain'] as const;
+const domains = ['total', 'rack', 'power_domain', 'image_server'] as const;
 
 export function admission({
   holders,
@@ -67,6 +71,10 @@ export function admission({
 const placeIn = (user: SlotUser, domain: (typeof domains)[number]): string =>
   domain === 'total' ? 'total' : `${domain}\n${user[domain]}`;
 
+/** A node that fetches no image counts for no image server. */
+const domainsOf = ({ image_server: server }: SlotUser): readonly (typeof domains)[number][] =>
+  domains.filter((domain) => domain !== 'image_server' || server !== undefined);
+
 class Counts {
   readonly #counts = new Map<string, number>();
 
@@ -75,7 +83,7 @@ class Counts {
   }
 
   add(user: SlotUser): void {
-    for (const domain of domains) this.#counts.set(placeIn(user, domain), this.of(user, domain) + 1);
+    for (const domain of domainsOf(user)) this.#counts.set(placeIn(user, domain), this.of(user, domain) + 1);
   }
 
   of(user: SlotUser, domain: (typeof domains)[number]): number {
@@ -85,13 +93,18 @@ class Counts {
 
 /** A1. The limits that stop this node. */
 function reached(waiter: SlotWaiter, { counts, limits }: { counts: Counts; limits: SlotLimits }): string[] {
-  return domains.flatMap((domain) => {
+  return domainsOf(waiter).flatMap((domain) => {
     const most = limits[domain] ?? Infinity;
     const count = counts.of(waiter, domain);
     if (count < most) return [];
-    const where = domain === 'total' ? '' : ` in ${domain.replace('_', ' ')} ${waiter[domain]}`;
-    return [`${count} of ${most} ${waiter.kind}s${where}`];
+    return [`${count} of ${most} ${waiter.kind}s${whereText(waiter, domain)}`];
   });
+}
+
+function whereText(user: SlotUser, domain: (typeof domains)[number]): string {
+  if (domain === 'total') return '';
+  if (domain === 'image_server') return ` from image server ${user.image_server}`;
+  return ` in ${domain.replace('_', ' ')} ${user[domain]}`;
 }
 
 /** A2 */

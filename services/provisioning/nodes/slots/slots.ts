@@ -43,7 +43,7 @@ const isWaiting = ({ work }: NodeDocument): boolean => work?.step === 'await slo
 export class Slots {
   readonly #collection: Collection<SlotsDocument>;
   readonly #records: NodeRecords;
-  readonly #limits: LimitsOfKinds;
+  readonly #options: SlotsOptions;
   readonly #log: ServiceContext['log'];
   readonly #wake: (node: string) => void;
   #current: Promise<void> = Promise.resolve();
@@ -57,7 +57,7 @@ export class Slots {
   private constructor(options: SlotsOptions, collection: Collection<SlotsDocument>) {
     this.#collection = collection;
     this.#records = options.records;
-    this.#limits = options.limits;
+    this.#options = options;
     this.#wake = options.wake;
     this.#log = options.context.log;
     options.records.onStateChange((after, before) => {
@@ -134,7 +134,9 @@ export class Slots {
     for (;;) {
       const before = await this.#collection.get(documentId);
       const nodes = await this.#records.collection.find({ where: { state: { in: slotStates } } });
-      const { holders, admitted, queue } = this.#decided(before?.holders ?? [], nodes);
+      const known = before?.holders ?? [];
+      const origins = await this.#originsOf(nodes, known);
+      const { holders, admitted, queue } = this.#decided(known, nodes, origins);
       if (admitted.length > 0 || holders.length !== (before?.holders.length ?? 0)) {
         const written = await writeOver(
           this.#collection,
@@ -158,7 +160,17 @@ export class Slots {
     this.#wake(id);
   }
 
-  #decided(known: readonly SlotUser[], nodes: readonly NodeDocument[]) {
+  /** The image servers of the nodes without a slot, by image. */
+  async #originsOf(nodes: readonly NodeDocument[], known: readonly SlotUser[]): Promise<Origins> {
+    const { limits, imageServer } = this.#options;
+    if (limits.deploy.image_server === undefined) return new Map();
+    const held = new Set(known.map(({ node }) => node));
+    const names = nodes.flatMap((node) => (kindOf(node) === 'deploy' && !held.has(node.id) ? [imageOf(node)] : []));
+    const found = await Promise.all([...new Set(names)].map(async (name) => [name, await imageServer(name)] as const));
+    return new Map(found);
+  }
+
+  #decided(known: readonly SlotUser[], nodes: readonly NodeDocument[], origins: Origins) {
     const present = new Map(nodes.map((node) => [node.id, node]));
     // S2
     const holders = known.filter(({ node, kind }) => {
@@ -168,7 +180,7 @@ export class Slots {
     const held = new Set(holders.map(({ node }) => node));
     const users = nodes.flatMap((node) => {
       const kind = kindOf(node);
-      return kind === undefined || held.has(node.id) ? [] : [{ node, user: userOf(node, kind) }];
+      return kind === undefined || held.has(node.id) ? [] : [{ node, user: userOf(node, { kind, origins }) }];
     });
     const waiting = users.flatMap(({ node, user }) =>
       isWaiting(node) ? [{ ...user, since: node.provision_updated_at }] : [],
@@ -176,21 +188,28 @@ export class Slots {
     // Nodes whose work began before there were slots count, so that a new version keeps to the limits.
     const begun = users.flatMap(({ node, user }) => (isWaiting(node) ? [] : [user]));
     const all = [...holders, ...begun];
-    const { admitted, queue } = admission({ holders: all, waiting, limits: this.#limits });
+    const { admitted, queue } = admission({ holders: all, waiting, limits: this.#options.limits });
     return { holders: all, admitted: admitted.map(({ since: _since, ...user }) => user), queue };
   }
 }
 
-interface SlotsOptions {
+export interface SlotsOptions {
   readonly context: Pick<ServiceContext, 'store' | 'log'>;
   readonly records: NodeRecords;
   readonly limits: LimitsOfKinds;
+  /** The origin of the server that has the image. Undefined for an image without content. */
+  readonly imageServer: (image: string) => Promise<string | undefined>;
   /** Continues the work of a node that got a slot. */
   readonly wake: (node: string) => void;
 }
 
-function userOf(node: NodeDocument, kind: SlotKind): SlotUser {
+type Origins = ReadonlyMap<string, string | undefined>;
+
+const imageOf = ({ instance_info: { image } }: NodeDocument): string => (typeof image === 'string' ? image : '');
+
+function userOf(node: NodeDocument, { kind, origins }: { kind: SlotKind; origins: Origins }): SlotUser {
   const { project } = node.instance_info;
+  const image_server = kind === 'deploy' ? origins.get(imageOf(node)) : undefined;
   return {
     node: node.id,
     kind,
@@ -198,5 +217,6 @@ function userOf(node: NodeDocument, kind: SlotKind): SlotUser {
     project: typeof project === 'string' ? project : '',
     rack: domainIn(node, 'rack'),
     power_domain: domainIn(node, 'power_domain'),
+    ...(image_server !== undefined && { image_server }),
   };
 }
