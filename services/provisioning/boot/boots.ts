@@ -25,7 +25,7 @@ import { machineClaimsOf } from '../documents/identity.ts';
 import { networkData } from '../servers/network-data.ts';
 import { withWarning, type Boot, type BootLoad, type NodeDocument, type NodeChange } from '../documents/node.ts';
 import type { NodeDriver } from '../nodes/states/driver.ts';
-import { move, workAfterHeartbeat } from '../nodes/states/moves.ts';
+import { deadlineOfNextStart, move, workAfterHeartbeat } from '../nodes/states/moves.ts';
 import { afterSilence } from '../documents/suspicion.ts';
 import { afterHeartbeat, type SentHeartbeat } from '../documents/heartbeat.ts';
 import type { NodeRecords } from '../documents/records.ts';
@@ -154,9 +154,14 @@ export class Boots {
       throw new AnnealError('InvalidRequest', `The report "${report.status}" does not fit a boot to ${purpose}.`);
     }
     const answered = purpose === 'deploy' ? {} : { answered_at: this.#now() };
-    const changed = await this.#happened(node.id, node.boot.secret_hash, (boot) =>
-      boot.token_hash === hash && boot.report === null ? { ...boot, report, ...answered } : undefined,
-    );
+    const changed = await this.#records.change(node.id, (current) => {
+      const { boot } = current;
+      if (boot?.token_hash !== hash || boot.report !== null) return undefined;
+      // The limit of its progress is over.
+      const deadline = purpose === 'deploy' ? deadlineOfNextStart(current, this.#driver.moment) : undefined;
+      const work = current.work && deadline !== undefined ? { ...current.work, deadline } : current.work;
+      return happenedTo({ ...current, work }, { ...boot, report, ...answered });
+    });
     if (changed) this.#driver.kick(node.id);
     if (report.status !== 'written') return {};
     const settled = node.boot.settled_at !== undefined;

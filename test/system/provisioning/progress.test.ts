@@ -96,6 +96,18 @@ describe('a machine that reports its progress', () => {
     expect((await w.node('machine-1')).progress).toBeNull();
   });
 
+  it('D7: is not failed by a service that was away while its heartbeats were lost', async () => {
+    const w = await open({ settings: { ANNEAL_PROVISIONING_STALL_SECONDS: '40' } });
+    await w.fault('machine-1', { write_pace: { steps: 30, ms: 10_000 } });
+    const id = await create(w);
+    await sees(w, 'the writing', ({ bytes }) => bytes > 0);
+    await w.stop();
+    const stopped = Date.now();
+    await eventually(() => Date.now() > stopped + 100_000 || undefined, { what: 'more than the limit' });
+    await w.start();
+    expect(await w.answered(id, 1)).toMatchObject({ status: 'complete' });
+  });
+
   it('fails at the total limit, however much progress it makes', async () => {
     const settings = {
       ANNEAL_PROVISIONING_BOOT_SECONDS: '60',

@@ -9,6 +9,8 @@
  * D6 A process begins few steps at once: more would not be faster, and their documents and connections fill its memory. A step
  *    that waits long for its controller gives its place to the next, and a step that has failed is repeated in a lane of its own,
  *    so dead controllers do not delay other nodes.
+ * D7 Heartbeats are lost while no process takes them, so a process that starts waits for some before it fails a machine that seems
+ *    to make no progress.
  */
 import { AnnealError, toFailure, type Failure } from '@anneal/contracts/errors.ts';
 import { faultPoint } from '@anneal/runtime/fault.ts';
@@ -23,7 +25,15 @@ import {
   type NodeWork,
 } from '../../documents/node.ts';
 import { identityChange } from '../../documents/faults.ts';
-import { deadlineOfNextStart, lateFailure, move, renewedWork, type Budgets, type MoveContext } from './moves.ts';
+import {
+  awaitsHeartbeat,
+  deadlineOfNextStart,
+  lateFailure,
+  move,
+  renewedWork,
+  type Budgets,
+  type MoveContext,
+} from './moves.ts';
 import type { NodeRecords } from '../../documents/records.ts';
 import { failedStates, stepAfter, type Verb } from '../../documents/states.ts';
 import { provisioningTimers } from '../../documents/timers.ts';
@@ -47,16 +57,20 @@ const watchMs = 150_000;
 /** D6. The places in each lane, and after how long a step gives its place away. */
 const stepsAtOnce = 64;
 const longMs = 5_000;
+/** D7. Machines send a heartbeat in 10 seconds. */
+const graceMs = 60_000;
 /** D5. How often a long step checks that its work was not aborted. */
 const lookMs = 2_000;
 
 export class NodeDriver {
   readonly #options: NodeDriverOptions;
   readonly #flights: SingleFlight;
+  readonly #startedAt: number;
   readonly #lanes = { well: new TaskLane(stepsAtOnce), suspect: new TaskLane(stepsAtOnce) };
 
   constructor(options: NodeDriverOptions) {
     this.#options = options;
+    this.#startedAt = options.context.now().getTime();
     this.#flights = new SingleFlight({
       run: (id) => this.#drive(id),
       onError: (error, id) => options.context.log.error({ err: error, node: id }, 'step of a node failed; retrying'),
@@ -119,6 +133,11 @@ export class NodeDriver {
     watch.isSuspect = work.attempts > 0;
     // The time of the state begins when the node has a slot.
     if (now >= work.deadline && work.step !== 'await slot') {
+      const heardAt = this.#startedAt + graceMs;
+      if (now < heardAt && awaitsHeartbeat(node)) {
+        await this.#setTimer(id, heardAt);
+        return false;
+      }
       await this.#write(node, (current) => this.#failed(current, lateFailure(current, this.moment)));
       return true;
     }

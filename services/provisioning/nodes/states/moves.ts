@@ -194,6 +194,10 @@ const totalMsOf = ({ totalMs, bootMs }: Budgets): number => Math.max(totalMs, bo
 /** The steps that wait for a machine in the ramdisk. */
 const bootWaits: readonly ProvisionStep[] = ['await host', 'await report'];
 
+/** Whether a node waits for the next heartbeat of its machine. */
+export const awaitsHeartbeat = ({ work: current, boot }: Pick<NodeDocument, 'work' | 'boot'>): boolean =>
+  current !== null && bootWaits.includes(current.step) && boot?.heartbeat !== undefined && boot.report === null;
+
 /** The work of a node after a heartbeat of its machine, which moves the deadline of the wait for it. */
 export function workAfterHeartbeat(
   { work: current, boot }: NodeDocument,
