@@ -141,6 +141,10 @@ describe('the failure of late work', () => {
     [{}, 'never fetched'],
     [{ fetched_at: 'T1' }, 'or its BMC fetched the boot image at T1'],
     [{ fetched_at: 'T1', exchanged_at: 'T2' }, 'exchanged its boot secret at T2'],
+    [
+      { exchanged_at: 'T2', report: { status: 'written' as const, message: '' }, disk: { at: 'T3', tries: 1 } },
+      'it wrote its image, was started from its disk at T3, then sent nothing',
+    ],
   ])('of a host whose boot has %j says how far it came', (change, reason) => {
     const silent = node({ work: { ...work, step: 'await host' }, boot: boot(change), instance_info: { name: 'web' } });
     const failure = lateFailure(silent, moment());
