@@ -3,6 +3,7 @@
  * project each. CONTRIBUTING.md says to which level a new test belongs.
  */
 import { availableParallelism } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { patience } from './test/patience.ts';
 
@@ -22,6 +23,9 @@ interface Wanted {
   readonly shared?: boolean;
 }
 
+/** No test can reboot the machine that runs it: programs that refuse come before those of the machine. */
+const safePath = [join(import.meta.dirname, 'test/no-reboot'), process.env['PATH'] ?? '/usr/bin:/bin'].join(delimiter);
+
 const project = (name: string, { include, exclude = [], timeout, setup = [], env = {}, shared = false }: Wanted) => ({
   test: {
     name,
@@ -30,7 +34,7 @@ const project = (name: string, { include, exclude = [], timeout, setup = [], env
     testTimeout: timeout,
     hookTimeout: timeout,
     globalSetup: setup,
-    env,
+    env: { PATH: safePath, ...env },
     expect: patient,
     setupFiles: ['test/patient-waits.ts'],
     ...(shared && { isolate: false }),

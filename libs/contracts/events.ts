@@ -185,6 +185,18 @@ export type HostEventData = z.infer<typeof hostData>;
 export const hostEvent = {
   up: event('host.up', 'The agent of a host asked for work, for the first time or again after a silence.', hostData),
   silent: event('host.silent', 'A host stopped asking for work.', hostData),
+  rebooting: event(
+    'host.rebooting',
+    'A host reboots for a config that it runs (`options.reboot`), or was reset by its BMC because it was not back.',
+    hostData.extend({
+      deployment_id: z.string(),
+      deployment: z.string(),
+      number: z.number().int().meta({ description: 'The reboots for this run, with this one.' }),
+      most: z.number().int(),
+      until: z.iso.datetime().meta({ description: 'When it counts as not back.' }),
+      reset_at: z.iso.datetime().optional().meta({ description: 'When its BMC was asked to reset it.' }),
+    }),
+  ),
   deleted: event('host.deleted', 'A host was deleted.', hostData),
   factsChanged: event('host.facts.changed', 'The agent or a config of a host reported other facts.', hostData),
   unexpected: event(

@@ -1,5 +1,5 @@
 /** The answers of the requests of a host, kept until the server has accepted them. */
-import type { HostResponse } from '@anneal/contracts/calls/host-messages.ts';
+import type { HostProgress, HostReboot, HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { RefusedError, type AgentConnection, type ClaimedBatch } from './connection.ts';
 import type { Journal, JournalEntry } from './journal.ts';
@@ -9,6 +9,8 @@ import { removeRun, tidyRun } from './run-folder.ts';
 
 /** Answered requests that stay in the journal, with their run folders. */
 const keepAnswered = 200;
+/** How long the report of a reboot is tried. */
+const reportRebootMs = 15_000;
 
 interface AnswersOptions {
   readonly connection: AgentConnection;
@@ -94,6 +96,25 @@ export class Answers {
       await this.#noteAnswered(before);
     } catch (error) {
       log.debug({ err: error }, 'progress not posted');
+    }
+  }
+
+  /**
+   * Reports that the host reboots for a config, or is back, after the answers to the configs before it. The host reboots
+   * whether or not the report arrives.
+   */
+  async reportReboot(id: string, reboot: HostReboot): Promise<void> {
+    const { connection, log } = this.#options;
+    const before = [...this.#waiting];
+    const progress: HostProgress = { id, progress: 'started', reboot };
+    const bodies = [...answerBodies(before), progress as unknown as Json];
+    const signal = AbortSignal.any([this.#options.signal, AbortSignal.timeout(reportRebootMs)]);
+    const what = 'reporting a reboot';
+    try {
+      await untilDone(() => connection.post({ bodies, signal }), { signal, log, what, slowestMs: 2_000 });
+      await this.#noteAnswered(before);
+    } catch (error) {
+      log.warn({ err: error, request: id }, 'reboot not reported; the server learns of it by the answer');
     }
   }
 

@@ -3,6 +3,7 @@
  *
  * X1 A running program is never started again: the agent finds it by its run folder and waits for it.
  * X2 A program that vanished is started again until `maxAttempts` is reached, unless `options.on_interrupt` is `fail`.
+ *    A reboot that `options.reboot: allowed` permits is no such end: the program runs again after it, within B3.
  * X3 At the deadline of the request, and when the server withdraws it, the agent ends every process of the run. This is
  *    the result, whatever the ended program leaves, and also when the agent dies meanwhile.
  */
@@ -18,7 +19,9 @@ import {
 } from '@anneal/contracts/calls/host-messages.ts';
 import type { Log } from './log.ts';
 import type { JournalEntry, Journal } from './journal.ts';
+import type { Machine } from './machine.ts';
 import { readTail } from './output.ts';
+import { againAfterReboot, isCutByReboot, rebootHint, rebootVariables } from './reboot.ts';
 import { runFolder, trimStreams, workFolder } from './run-folder.ts';
 import {
   awaitEnd,
@@ -39,6 +42,7 @@ export interface ExecuteOptions {
   readonly environment: Readonly<Record<string, string>>;
   readonly journal: Journal;
   readonly log: Log;
+  readonly machine: Machine;
   readonly now: () => Date;
   /** Stops the waiting. The program keeps running. */
   readonly signal: AbortSignal;
@@ -77,13 +81,12 @@ export async function execute(options: ExecuteOptions, entry: JournalEntry): Pro
 }
 
 async function applied(options: ExecuteOptions, entry: JournalEntry): Promise<HostResponse> {
-  const { directory, environment, journal, now } = options;
+  const { directory, journal, machine, now } = options;
   const { request } = entry;
-  const found = await findTool(hookFolders(directory, environment), request.group);
+  const found = await findTool(hookFolders(directory, options.environment), request.group);
   if ('unknown' in found) return failed(entry, now(), { status_code: noToolStatus, error: found.unknown });
   options.onTool(found.tool);
   const run = runFolder(directory, request.id);
-  const context = { request, run, environment };
 
   let current = entry;
   let ending = await resume(options, current, run);
@@ -94,23 +97,26 @@ async function applied(options: ExecuteOptions, entry: JournalEntry): Promise<Ho
       break;
     }
     if (ending.kind === 'vanished') {
-      const again = mayRunAgain(current);
-      if (again !== true) return failed(current, now(), { status_code: interruptedStatus, error: again });
+      const again = runsAgain(current, machine.boot());
+      if (typeof again === 'string') return failed(current, now(), { status_code: interruptedStatus, error: again });
+      current = again;
       options.log.warn(
         { request: request.id, attempt: current.attempts },
         'program of a config disappeared; running it again',
       );
     }
     const attempt = current.attempts + 1;
-    const started_at = current.started_at ?? now().toISOString();
+    const began = now().toISOString();
+    const started_at = current.started_at ?? began;
     let launched: number | undefined;
     try {
       const program = await whenDiskHasSpace(options.signal, async () => {
         await mkdir(workFolder(run), { recursive: true, mode: 0o700 });
-        return found.tool.prepare(context);
+        const environment = { ...options.environment, ...rebootVariables(current) };
+        return found.tool.prepare({ request, run, environment });
       });
       await Promise.all(['stdout', 'stderr'].map((stream) => rm(join(run, stream), { force: true })));
-      current = { ...current, state: 'started', attempts: attempt, started_at };
+      current = begunAgain({ ...current, state: 'started', attempts: attempt, started_at }, began, machine.boot());
       journal.put(current);
       launched = await launch({ run, attempt, program });
     } catch (error) {
@@ -120,7 +126,7 @@ async function applied(options: ExecuteOptions, entry: JournalEntry): Promise<Ho
       });
     }
     options.onStarted(started_at);
-    ending = await watch(options, current, { run, launched });
+    ending = cut(await watch(options, current, { run, launched }), current, machine);
   }
   return report(options, { entry: current, tool: found.tool, ending, run });
 }
@@ -151,23 +157,40 @@ async function resume(
   run: string,
 ): Promise<RunEnding | { readonly kind: 'not begun' }> {
   const { attempts } = entry;
-  if (attempts === 0) return { kind: 'not begun' };
+  if (attempts === 0 || entry.again === true) return { kind: 'not begun' };
   const reason = await stopReasonOf(run, attempts);
   if (reason) return endedFor(reason, entry, run);
   const status = await statusOf(run, attempts);
-  if (status !== undefined) return { kind: 'exited', status };
+  if (status !== undefined) return cut({ kind: 'exited', status }, entry, options.machine);
   // The agent died after it recorded the start and before it started the program. Revoke the attempt; it does not
   // count.
   if (await revoke(run, attempts)) return { kind: 'not begun' };
   return watch(options, entry, { run });
 }
 
-function mayRunAgain({ request, attempts }: JournalEntry): true | string {
+/** A program that the reboot of its host ended, although it may have left a status, has vanished. */
+const cut = (ending: RunEnding, entry: JournalEntry, machine: Machine): RunEnding =>
+  ending.kind === 'exited' && isCutByReboot(entry, ending.status, machine.boot()) ? { kind: 'vanished' } : ending;
+
+/** The entry of a program that begins, in this boot of its host. */
+function begunAgain(
+  { again, boot: _earlier, ...entry }: JournalEntry,
+  began: string,
+  boot: string | undefined,
+): JournalEntry {
+  return { ...entry, ...(boot !== undefined && { boot }), ...(again === true && { again_at: began }) };
+}
+
+/** The entry of a program that vanished and runs again. A text: why it does not. */
+function runsAgain(entry: JournalEntry, boot: string | undefined): JournalEntry | string {
+  const { request, attempts, reboots = 0 } = entry;
+  if (isCutByReboot(entry, undefined, boot)) return againAfterReboot(entry);
+  const hint = rebootHint(entry, boot);
   if (request.options.on_interrupt === 'fail') {
-    return 'interrupted: its program ended without an exit status (power failure or kill), and options.on_interrupt is fail';
+    return `interrupted: its program ended without an exit status (power failure or kill), and options.on_interrupt is fail${hint}`;
   }
-  if (attempts < maxToolRuns) return true;
-  return `interrupted: its program ended without an exit status ${attempts} times (power failure or kill)`;
+  if (attempts - reboots < maxToolRuns) return entry;
+  return `interrupted: its program ended without an exit status ${attempts - reboots} times (power failure or kill)${hint}`;
 }
 
 async function endedFor(reason: StopReason, { attempts, request }: JournalEntry, run: string): Promise<RunEnding> {
@@ -208,9 +231,10 @@ async function watch(
  * Milliseconds that the program may still run. The limit counts from its start, by the clock of this host, because that
  * clock may differ from the server's. Only a request without a `timeout` depends on its absolute deadline.
  */
-function leftOf({ request, started_at }: JournalEntry, now: Date): number {
+function leftOf({ request, started_at, again, again_at }: JournalEntry, now: Date): number {
   if (request.timeout === undefined) return Date.parse(request.deadline) - now.getTime();
-  const ran = started_at === null ? 0 : now.getTime() - Date.parse(started_at);
+  const since = again === true ? null : (again_at ?? started_at);
+  const ran = since === null ? 0 : now.getTime() - Date.parse(since);
   return request.timeout * 1000 - Math.max(0, ran);
 }
 

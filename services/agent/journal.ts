@@ -27,6 +27,16 @@ export interface JournalEntry {
   readonly attempts: number;
   readonly started_at: string | null;
   readonly result: HostResponse | null;
+  /** The boot of the host in which the latest attempt began. Absent in entries of an earlier version. */
+  readonly boot?: string;
+  /** The reboots for this request that are over. */
+  readonly reboots?: number;
+  /** A reboot that is not over. Without a result, the program runs again after it. `is_own`: the config ordered it. */
+  readonly reboot?: { readonly number: number; readonly at: string; readonly is_own?: boolean };
+  /** True from the end of a reboot until the program runs again. */
+  readonly again?: boolean;
+  /** When it began again after a reboot: its limit of time counts from there. */
+  readonly again_at?: string;
 }
 
 export interface Journal {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { createLog } from '@anneal/runtime/observe/log.ts';
 import { agentVersion } from './facts.ts';
+import { hostMachine } from './machine.ts';
 import { readSeed, rereadSeed } from './seed.ts';
 import { startAgent } from './start.ts';
 
@@ -15,6 +16,8 @@ Takes the configs of this host from its queue, applies them in order and posts t
   --directory DIR   folder for the journal, runs and hooks; it must stay the same after every restart
   --shell-journal DIR
                     journal of the sh agent that runs, or ran, on this host: nothing in it runs again
+  --machine-root DIR, --reboot-program PROGRAM
+                    for tests: the folder of the machine's system files, and the program that reboots it
   --finish          finish what this agent has begun, note it in the journal of the sh agent, and end
   --version         print the version of the agent
   --help            show this help
@@ -29,6 +32,8 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     directory: { type: 'string' },
     'shell-journal': { type: 'string' },
+    'machine-root': { type: 'string' },
+    'reboot-program': { type: 'string' },
     finish: { type: 'boolean' },
     version: { type: 'boolean' },
     help: { type: 'boolean' },
@@ -69,6 +74,7 @@ async function run(seedPlace: string, directory: string, shellJournal: string | 
     log,
     newId: randomUUID,
     now: () => new Date(),
+    machine: hostMachine({ root: values['machine-root'] ?? '/', program: values['reboot-program'] }),
     shellJournal,
     finishes: values.finish ?? false,
   });

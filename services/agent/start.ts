@@ -15,7 +15,7 @@
 import { chmodSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HostRequest, HostResponse } from '@anneal/contracts/calls/host-messages.ts';
+import type { HostReboot, HostRequest, HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import type { BootSeed } from '@anneal/contracts/calls/boot.ts';
 import type { Log } from './log.ts';
@@ -26,11 +26,22 @@ import { hostFacts } from './facts.ts';
 import { fetchConfig, type FetchedRequest } from './fetch-config.ts';
 import { FollowedRun } from './follow-run.ts';
 import { openJournal, type JournalEntry, type Journal } from './journal.ts';
+import type { Machine } from './machine.ts';
 import { mayYetSucceed, untilDone } from './patience.ts';
+import {
+  afterRun,
+  fixedMachine,
+  hasRebooted,
+  isCutByReboot,
+  rebootHost,
+  watchShutdown,
+  type RebootOptions,
+} from './reboot.ts';
 import { freeSpace, runFolder, trimAllStreams } from './run-folder.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
 import { noteForShell, shellStateOf } from './shell-journal.ts';
-import { revoke, signalGroup, statusOf, wrapperOf } from './supervise.ts';
+import { processesOfRun, revoke, signalGroup, statusOf, wrapperOf } from './supervise.ts';
+import type { Tool } from './tools/tool.ts';
 
 export interface AgentOptions {
   readonly seed: BootSeed;
@@ -43,6 +54,8 @@ export interface AgentOptions {
   readonly log: Log;
   readonly newId: () => string;
   readonly now: () => Date;
+  /** The machine that it reboots for configs. Without one it reboots nothing, and such configs fail. */
+  readonly machine?: Machine;
   /** Seconds that a claim is held without a heartbeat. Default 60. */
   readonly claimSeconds?: number;
   /** The journal of the sh agent of this host: `shell-journal.ts`. */
@@ -140,6 +153,7 @@ class Loop {
   readonly #claimSeconds: number;
   /** Process groups that this agent started and that may still run. */
   readonly #groups = new Set<number>();
+  readonly #machine: Machine;
   #running: { run: string; attempt: () => number } | undefined;
   readonly #values = new Recent<Json>(valuesInMemory);
 
@@ -148,7 +162,8 @@ class Loop {
     this.#journal = parts.journal;
     this.#connection = parts.connection;
     this.#signal = parts.signal;
-    const { directory, log } = parts.options;
+    const { directory, log, machine = fixedMachine } = parts.options;
+    this.#machine = machine;
     this.#answers = new Answers({ ...parts, directory, log });
     this.#claimSeconds = parts.options.claimSeconds ?? 60;
   }
@@ -337,6 +352,7 @@ class Loop {
   async #resume(entry: JournalEntry): Promise<void> {
     if (entry.state === 'finished') return this.#answers.send(entry);
     if (entry.state === 'started' && (await this.#mayGoOn(entry))) return this.#finish(entry);
+    if (entry.reboot) this.#journal.put(await this.#rebooted(entry));
     // The request may be obsolete. Release its claim, so that the server offers it again at once if it is still needed.
     const { claim_id } = entry;
     if (claim_id !== null) {
@@ -345,15 +361,21 @@ class Loop {
   }
 
   /** True when its program still runs, or ended while no agent was running. */
-  async #mayGoOn({ id, attempts }: JournalEntry): Promise<boolean> {
+  async #mayGoOn(entry: JournalEntry): Promise<boolean> {
+    const { id, attempts, result } = entry;
+    const boot = this.#machine.boot();
+    // B2: a reboot that is not over goes on. After it the result is sent; a program runs again only when it is offered.
+    if (entry.reboot) return result !== null || !hasRebooted(entry, boot);
+    if (entry.again === true) return false;
     const run = runFolder(this.#options.directory, id);
-    if ((await statusOf(run, attempts)) !== undefined) return true;
+    const status = await statusOf(run, attempts);
+    if (status !== undefined) return !isCutByReboot(entry, status, boot);
     return !(await revoke(run, attempts)) && (await wrapperOf(run, attempts)) !== undefined;
   }
 
   async #finish(entry: JournalEntry): Promise<void> {
-    if (entry.result) return this.#answers.send(entry);
-    const { directory, environment, log, now } = this.#options;
+    if (entry.result && !entry.reboot) return this.#answers.send(entry);
+    const { directory, log } = this.#options;
     const over = new AbortController();
     const signal = AbortSignal.any([this.#signal, over.signal]);
     const heartbeat = this.#beat(entry, signal);
@@ -374,42 +396,89 @@ class Loop {
     let report: NodeJS.Timeout | undefined;
     try {
       log.info({ request: entry.id, name: entry.request.name, group: entry.request.group }, 'applying a config');
-      const result = await execute(
-        {
-          directory,
-          environment,
-          journal: this.#journal,
-          log,
-          now,
-          signal: this.#signal,
-          onGroup: (pid) => this.#groups.add(pid),
-          // Send it once and do not wait for it, because the response reports the same time.
-          onStarted: (at) => {
-            followed.restarted();
-            clearTimeout(report);
-            report = setTimeout(() => reports.push(this.#answers.reportStart(entry.id, at)), reportStartAfterMs);
-          },
-          onTool: (tool) => followed.sendOnly(tool.streams),
-          stop: followed.stop,
-          storeOutput: (name, file) => followed.storeOutput(name, file, this.#signal),
-        },
-        entry,
-      );
+      const onStarted = (at: string): void => {
+        followed.restarted();
+        clearTimeout(report);
+        // Send it once and do not wait for it, because the response reports the same time.
+        report = setTimeout(() => reports.push(this.#answers.reportStart(entry.id, at)), reportStartAfterMs);
+      };
+      const ended = await this.#untilEnded(entry, { followed, onStarted });
+      const { result } = ended;
       this.#signal.throwIfAborted();
       over.abort();
       await following;
       await followed.flush(this.#signal);
-      const finished: JournalEntry = { ...(this.#journal.get(entry.id) ?? entry), state: 'finished', result };
+      const finished: JournalEntry = { ...ended, state: 'finished' };
       this.#journal.put(finished);
       clearTimeout(report);
       await Promise.all(reports);
-      log.info({ request: entry.id, status_code: result.status_code, error: result.error }, 'applied a config');
+      log.info({ request: entry.id, status_code: result?.status_code, error: result?.error }, 'applied a config');
       await this.#answers.add(finished);
     } finally {
       clearTimeout(report);
       this.#running = undefined;
       over.abort();
       await Promise.all([heartbeat, following]);
+    }
+  }
+
+  /** Runs a config, and reboots the host when it asks for that, until it has a result. */
+  async #untilEnded(
+    entry: JournalEntry,
+    { followed, onStarted }: { followed: FollowedRun; onStarted: (at: string) => void },
+  ): Promise<JournalEntry> {
+    const { directory, environment, log, now } = this.#options;
+    const machine = this.#machine;
+    for (let current = entry; ;) {
+      if (!current.reboot) {
+        const options = {
+          directory,
+          environment,
+          journal: this.#journal,
+          log,
+          machine,
+          now,
+          signal: this.#signal,
+          onGroup: (pid: number) => this.#groups.add(pid),
+          onStarted,
+          onTool: (tool: Tool) => followed.sendOnly(tool.streams),
+          stop: followed.stop,
+          storeOutput: (name: string, file: string) => followed.storeOutput(name, file, this.#signal),
+        };
+        const result = await this.#watched(current, () => execute(options, current));
+        this.#signal.throwIfAborted();
+        const lives = async (): Promise<boolean> => (await processesOfRun(runFolder(directory, entry.id))).length > 0;
+        const after = { machine, now, lives, signal: this.#signal };
+        current = await afterRun(after, this.#journal.get(entry.id) ?? current, result);
+        if (!current.reboot) return current;
+        this.#journal.put(current); // B1
+      }
+      current = await this.#rebooted(current);
+      if (current.result) return current;
+      this.#journal.put(current);
+    }
+  }
+
+  #rebooted(entry: JournalEntry): Promise<JournalEntry> {
+    return rebootHost(this.#rebootOptions(entry, this.#signal), entry);
+  }
+
+  #rebootOptions({ id }: JournalEntry, signal: AbortSignal): RebootOptions {
+    const { log, now } = this.#options;
+    const report = (state: HostReboot): Promise<void> => this.#answers.reportReboot(id, state);
+    return { machine: this.#machine, log, now, signal, report };
+  }
+
+  /** Runs a program, and reports when the machine goes down meanwhile. */
+  async #watched<T>(entry: JournalEntry, run: () => Promise<T>): Promise<T> {
+    const over = new AbortController();
+    const signal = AbortSignal.any([this.#signal, over.signal]);
+    const watching = watchShutdown(this.#rebootOptions(entry, signal), entry);
+    try {
+      return await run();
+    } finally {
+      over.abort();
+      await watching;
     }
   }
 

@@ -173,7 +173,7 @@ export function signalGroup(pid: number, name: 'SIGTERM' | 'SIGKILL'): boolean {
 }
 
 /** The processes of a run, found by their environment. Empty where there is no `/proc`. */
-async function processesOf(run: string): Promise<number[]> {
+export async function processesOfRun(run: string): Promise<number[]> {
   const mark = `\0${markName}=${run}\0`;
   const names = await readdir('/proc').catch(() => []);
   const found = await Promise.all(
@@ -215,7 +215,7 @@ export async function endAll(
   const wrapperPid = await wrapperOf(run, attempt);
   const group = wrapperPid !== undefined && (await isWrapper(wrapperPid, run)) ? wrapperPid : undefined;
   const signalAll = async (name: 'SIGTERM' | 'SIGKILL'): Promise<number> => {
-    const pids = await processesOf(run);
+    const pids = await processesOfRun(run);
     if (group !== undefined) signalGroup(group, name);
     for (const pid of pids) if (pid !== group || name === 'SIGKILL') signalOne(pid, name);
     return pids.length;
@@ -223,7 +223,7 @@ export async function endAll(
   await signalAll('SIGTERM');
   const until = performance.now() + graceMs;
   while (performance.now() < until) {
-    if ((await statusOf(run, attempt)) !== undefined && (await processesOf(run)).length === 0) return;
+    if ((await statusOf(run, attempt)) !== undefined && (await processesOfRun(run)).length === 0) return;
     await sleep(50);
   }
   // A process may start another one between the look and the signal.

@@ -78,6 +78,8 @@ export interface HostDocument extends WithOutbox {
   readonly created_at: string;
   readonly first_seen_at: string | null;
   readonly last_seen_at: string | null;
+  /** The reboot that it does for a config. Absent when it does none. */
+  readonly reboot?: PendingReboot;
   /** When its server was suspended. Absent for any other host. */
   readonly suspended_at?: string;
   /** True for a host that an operator joined. Absent for a host of a stack. */
@@ -100,6 +102,18 @@ export interface HostDocument extends WithOutbox {
   readonly unexpected_total?: number;
 }
 
+/** A reboot that a host does for a config. Times are in the form of `Date.toISOString`. */
+export interface PendingReboot {
+  readonly run: string;
+  readonly deployment_id: string;
+  readonly deployment: string;
+  readonly number: number;
+  readonly since: string;
+  readonly until: string;
+  /** When its BMC was asked to reset it, because it was not back. */
+  readonly reset_at?: string;
+}
+
 /** A deleted host, by the hash of its last token: its agent may still run a config, and must stop it. */
 export interface DepartedHost extends Document {
   readonly name: string;
@@ -109,6 +123,9 @@ export interface DepartedHost extends Document {
 
 /** The part of a request's envelope that its answers are made from. */
 export type Requester = Envelope<null>;
+
+/** A reboot of a host for a run. It is over when the host has reported that. */
+export type RunReboot = Pick<PendingReboot, 'number' | 'since' | 'until' | 'reset_at'> & { readonly over: boolean };
 
 export interface DeploymentState {
   readonly name: string;
@@ -136,6 +153,8 @@ export interface DeploymentState {
    * them were in the same queue before it. Absent: none.
    */
   readonly after?: readonly DeploymentBefore[];
+  /** The latest reboot of the host for this run. Absent before the first. */
+  readonly reboot?: RunReboot;
   /** The request to the host. Null when there was nothing to do. */
   readonly request: HostRequest | null;
   readonly output_values: JsonObject;

@@ -44,6 +44,17 @@ export const deploymentViewSchema = z.object({
       description:
         'How far the host came. `answered`: exit status 0. `failed`: another one. `refused`: its report was not valid. `started`: it took or started the config and has not answered. `not taken`: it asks for work and has not taken this config. `polled before`: it has not asked since the config was queued. `never polled`: it never asked. `none`: nothing was sent.',
     }),
+  reboot: z
+    .object({
+      number: z.number().int().meta({ description: 'The reboots of the host for the latest run.' }),
+      most: z.number().int(),
+      since: z.iso.datetime(),
+      until: z.iso.datetime(),
+      over: z.boolean().meta({ description: 'True when the host is back.' }),
+      reset_at: z.iso.datetime().optional().meta({ description: 'When its BMC was asked to reset it.' }),
+    })
+    .optional()
+    .meta({ description: 'The latest reboot of the host for the config. Absent without one.' }),
   given_values: jsonObject.optional().meta({
     description: 'The values that its creator gave; `input_values` also holds defaults and the `deploy_*` inputs.',
   }),

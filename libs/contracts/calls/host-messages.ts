@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { call, message } from '../define.ts';
 import { json, type JsonObject, jsonObject } from '../json.ts';
 import { sha256Schema } from '../readers/checksum.ts';
+import { mostReboots } from '../reboot-option.ts';
 import { hostCaller } from './queues.ts';
 
 /** Where a host finds a long config, or the long value of an input, that its request only names. */
@@ -96,6 +97,7 @@ export const hostResponseSchema = z.object({
   started_at: z.iso.datetime().optional(),
   finished_at: z.iso.datetime().optional(),
   error: z.string().optional().meta({ description: 'The reason when the run did not complete.' }),
+  reboots: z.number().int().min(0).optional().meta({ description: 'The reboots of the host for this run.' }),
   stored: z.array(z.string()).max(1000).optional().meta({
     description:
       'Names of outputs that the host sent as bytes before (`run.report`), because they are long or no text.',
@@ -107,11 +109,22 @@ export type HostResponse = z.infer<typeof hostResponseSchema>;
 export const hostHelloSchema = z.object({ hello: z.literal(true), facts: jsonObject.default({}) });
 export type HostHello = z.infer<typeof hostHelloSchema>;
 
+/** A reboot of a host for the config that it runs. */
+export const hostRebootSchema = z.object({
+  number: z.number().int().min(1).max(mostReboots).meta({ description: 'The reboots for this run, with this one.' }),
+  over: z.boolean().optional().meta({ description: 'True when the host is back.' }),
+});
+export type HostReboot = z.infer<typeof hostRebootSchema>;
+
 /** The progress of a running request. */
 export const hostProgressSchema = z.object({
   id: z.string(),
   progress: z.enum(['accepted', 'started']),
   at: z.iso.datetime().optional().meta({ description: 'Absent: the time when the service received it.' }),
+  reboot: hostRebootSchema.optional().meta({
+    description:
+      'The host reboots for the config, or has done so. With `progress: started`, as older services read it.',
+  }),
 });
 export type HostProgress = z.infer<typeof hostProgressSchema>;
 

@@ -57,6 +57,18 @@ export const hostViewSchema = z.object({
     })
     .optional()
     .meta({ description: 'The credentials with which the host uses the broker directly. Absent without them.' }),
+  reboot: z
+    .object({
+      deployment_id: z.string(),
+      deployment: z.string().meta({ description: 'The name of the deployment that asked for it.' }),
+      number: z.number().int(),
+      most: z.number().int(),
+      since: z.iso.datetime(),
+      until: z.iso.datetime().meta({ description: 'When it counts as not back.' }),
+      reset_at: z.iso.datetime().optional().meta({ description: 'When its BMC was asked to reset it.' }),
+    })
+    .optional()
+    .meta({ description: 'The reboot that it does for a config. Its status stays `up`. Absent when it does none.' }),
   unexpected_answers: z
     .array(unexpectedAnswerSchema)
     .optional()

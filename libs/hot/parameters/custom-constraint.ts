@@ -3,11 +3,12 @@
  * provider of the resource can say whether such an object exists. It does so when it gets a request.
  */
 import { hostNameProblem, serverNameProblem } from '@anneal/contracts/host-name.ts';
-import type { Json } from '@anneal/contracts/json.ts';
+import { isObject, type Json } from '@anneal/contracts/json.ts';
 import { cronProblem } from '@anneal/contracts/readers/cron.ts';
 import { isIpAddress, readNetwork } from '@anneal/contracts/readers/ip.ts';
 import { macForm, macProblem } from '@anneal/contracts/readers/mac.ts';
 import { isoMoment } from '@anneal/contracts/readers/moment.ts';
+import { rebootProblem } from '@anneal/contracts/reboot-option.ts';
 import { isTimeZone } from '@anneal/contracts/readers/time-zone.ts';
 import { Reason, stated, why } from '../evaluate/reason.ts';
 import { pythonText } from '@anneal/python/values/compare.ts';
@@ -98,6 +99,12 @@ const checkedLater: ReadonlySet<string> = new Set(
 /** The constraint of the address of a network interface, which a machine can have. */
 const interfaceMac = 'anneal.interface_mac';
 
+/** The constraint of the options of a config. Only the entry `reboot` has one. */
+const configOptions = 'anneal.config_options';
+
+/** The entry of a map that a named constraint is about. */
+export const constrainedEntry: ReadonlyMap<string, string> = new Map([[configOptions, 'reboot']]);
+
 /** The names of machines and the addresses of their interfaces. An empty one counts as absent, as in Heat. */
 const nameRules: Readonly<Record<string, (value: string) => string | undefined>> = {
   'anneal.host_name': hostNameProblem,
@@ -123,6 +130,11 @@ export function checkCustom(
   if (name === 'anneal.scheduler_hints') {
     const problem = wrongHints(value);
     return problem === undefined ? undefined : why`${problem}`;
+  }
+  if (name === configOptions) {
+    const { reboot } = isObject(value) ? value : {};
+    const problem = rebootProblem(reboot);
+    return problem === undefined ? undefined : why`${JSON.stringify(reboot)} is not valid: ${stated(problem)}`;
   }
   const rule = Object.hasOwn(nameRules, name) ? nameRules[name] : undefined;
   if (rule && typeof value === 'string') {

@@ -3,6 +3,7 @@ import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { type Json, type JsonObject, sameJson } from '@anneal/contracts/json.ts';
 import type { Expression, PlanResource } from '@anneal/contracts/plan.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
+import { constrainedEntry } from '../parameters/custom-constraint.ts';
 import { checkConstraints } from '../parameters/constraint.ts';
 import { type Reason, stated, why } from '../evaluate/reason.ts';
 import { evaluateParts, type Scope } from '../evaluate.ts';
@@ -223,13 +224,19 @@ function readValue(place: Place, given: PartialValue, schema: PropertySchema): P
     for (const breach of checkConstraints(checked as Json, schema.constraints, { now, work })) {
       const names = schema.constraints.flatMap(({ allowed_values: allowed = [] }) => allowed.map(String));
       const nearest = typeof converted === 'string' ? nearestName(converted, names) : undefined;
-      refuse(place, 'ConstraintBroken', breach, {
+      refuse(constrained(place, schema), 'ConstraintBroken', breach, {
         found: shown(converted as Json),
         ...(nearest !== undefined && { nearest }),
       });
     }
   }
   return converted;
+}
+
+/** The place of the entry that the named constraint of a map is about, or of the whole value. */
+function constrained(place: Place, { constraints = [] }: PropertySchema): Place {
+  const [entry] = constraints.flatMap(({ custom_constraint: name = '' }) => constrainedEntry.get(name) ?? []);
+  return entry === undefined ? place : { ...place, steps: [...place.steps, entry], path: join(place.path, entry) };
 }
 
 /** Returns undefined after reporting a mistake. */

@@ -2,6 +2,7 @@
 import { autoTransport, deploymentSignalTransports } from '@anneal/contracts/transports.ts';
 import type { PropertySchema, ResourceType } from '@anneal/contracts/resource-type.ts';
 import { contextType } from './context.ts';
+import { checked } from './schema.ts';
 
 const ioTypes = { allowed_values: ['String', 'Number', 'CommaDelimitedList', 'Json', 'Boolean'] };
 const hostActions = ['CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME'];
@@ -63,6 +64,13 @@ const deploymentAttributes = {
   show,
 };
 
+/** An entry that the service does not know is for the tool. */
+const options = {
+  description:
+    'Options of the run (timeout, queue_timeout, grace, on_interrupt, reboot, reboot_timeout), and of the tool.',
+  constraints: checked('anneal.config_options'),
+};
+
 const softwareConfig: ResourceType = {
   type: 'OS::Heat::SoftwareConfig',
   actions: ['adopt', 'check'],
@@ -70,7 +78,7 @@ const softwareConfig: ResourceType = {
   properties: {
     group: { type: 'String', default: 'Heat::Ungrouped', description: 'Tool that applies the config.' },
     config: { type: 'String', description: 'The config itself.' },
-    options: { type: 'Map', description: 'Options of the tool.' },
+    options: { type: 'Map', ...options },
     inputs: inputs(false),
     outputs: outputs(false),
   },
@@ -107,7 +115,7 @@ const softwareComponent: ResourceType = {
     },
     inputs: inputs(false),
     outputs: outputs(false),
-    options: { type: 'Map', description: 'Options of the tool.' },
+    options: { type: 'Map', ...options },
   },
   attributes: { configs: { type: 'List', description: 'The configs.' }, show },
   budget_seconds: 60,
@@ -167,7 +175,7 @@ const orderedConfig: ResourceType = {
       description: 'Without effect: hosts always use the queues of this system.',
     },
     actions: actions(hostActions),
-    options: { type: 'Map', update_allowed: true, description: 'Options of the tool.' },
+    options: { type: 'Map', update_allowed: true, ...options },
     name: { type: 'String', update_allowed: true, description: 'Name of the deployment on the host.' },
   },
   attributes: deploymentAttributes,
@@ -181,7 +189,7 @@ const structuredConfig: ResourceType = {
   properties: {
     group: { type: 'String', default: 'Heat::Ungrouped', description: 'Tool that applies the config.' },
     config: { type: 'Map', description: 'The config itself.' },
-    options: { type: 'Map', description: 'Options of the tool.' },
+    options: { type: 'Map', ...options },
     inputs: inputs(false),
     outputs: outputs(false),
   },

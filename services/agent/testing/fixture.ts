@@ -13,6 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   hostProgressSchema,
   hostResponseSchema,
+  type HostReboot,
   type HostRequest,
   type HostResponse,
 } from '@anneal/contracts/calls/host-messages.ts';
@@ -31,6 +32,10 @@ export class StandIn {
   readonly responses: HostResponse[] = [];
   readonly hellos: Json[] = [];
   readonly progress: string[] = [];
+  /** Reports of reboots, also those that were refused. */
+  readonly reboots: (HostReboot & { readonly id: string })[] = [];
+  /** Answers the reports of reboots with 503. */
+  refusesReboots = false;
   readonly calls: string[] = [];
   renewals = 0;
   /** Faults of the next calls: a status to answer, or `drop`: the call is carried out and its answer is lost. */
@@ -166,7 +171,9 @@ export class StandIn {
         return { status: 204 };
       }
       case 'POST host.h1.responses/messages': {
-        const answered = this.#take((body as { messages: { body: Json }[] }).messages.map((each) => each.body));
+        const bodies = (body as { messages: { body: Json }[] }).messages.map((each) => each.body);
+        if (this.refusesReboots && JSON.stringify(bodies).includes('"reboot"')) return { status: 503 };
+        const answered = this.#take(bodies);
         // A server that takes answers removes what is answered; an older one waits for the agent to do it.
         if (this.takesAnswers) for (const each of answered) this.#dropRequest(each);
         return { status: 201, body: { resources: [] } };
@@ -222,7 +229,9 @@ export class StandIn {
     const answered: string[] = [];
     for (const body of bodies) {
       const progress = hostProgressSchema.safeParse(body);
-      if (progress.success) this.progress.push(progress.data.id);
+      if (progress.success && progress.data.reboot)
+        this.reboots.push({ id: progress.data.id, ...progress.data.reboot });
+      else if (progress.success) this.progress.push(progress.data.id);
       else if (typeof body === 'object' && body !== null && 'hello' in body) this.hellos.push(body);
       else {
         const response = hostResponseSchema.parse(body);

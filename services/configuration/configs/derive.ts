@@ -8,6 +8,7 @@ import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import { createHash } from 'node:crypto';
 import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { isObject, storedProperty, type Json, type JsonObject, type SealableObject } from '@anneal/contracts/json.ts';
+import { rebootProblem } from '@anneal/contracts/reboot-option.ts';
 import type { DeploymentSignalTransport } from '@anneal/contracts/transports.ts';
 import { pythonYaml } from '@anneal/python/text/yaml-writer.ts';
 import { openProperty, sealLeaves } from '@anneal/runtime/secrets/open.ts';
@@ -81,7 +82,7 @@ const readEntry = (secrets: Secrets, { actions, tool, ...entry }: JsonObject): J
   ...(tool !== undefined && { tool: secrets.open<Json>(tool) }),
 });
 
-/** Options with readable names and limits. A limit that is no number of seconds stays sealed, so no error can quote it. */
+/** Options with readable names, limits and choices. A value that is not valid stays sealed, so no error can quote it. */
 function readOptions(secrets: Secrets, value: Json | undefined): JsonObject {
   const options = sealLeaves(secrets, value ?? null);
   if (!isObject(options)) return {};
@@ -89,9 +90,11 @@ function readOptions(secrets: Secrets, value: Json | undefined): JsonObject {
     const limit = secrets.open<Json>(options[name] ?? null);
     return secondsOf(limit) === undefined ? [] : [[name, limit]];
   });
-  const { on_interrupt: interrupt } = options;
-  const chosen = interrupt === undefined ? {} : { on_interrupt: secrets.open<Json>(interrupt) };
-  return { ...options, ...toRecord(limits), ...chosen };
+  const { on_interrupt: interrupt, reboot } = options;
+  const chosen: [string, Json][] = interrupt === undefined ? [] : [['on_interrupt', secrets.open<Json>(interrupt)]];
+  const rebootChoice = reboot === undefined ? undefined : secrets.open<Json>(reboot);
+  if (rebootChoice !== undefined && rebootProblem(rebootChoice) === undefined) chosen.push(['reboot', rebootChoice]);
+  return { ...options, ...toRecord([...limits, ...chosen]) };
 }
 
 /** The host that the properties of a deployment name. */

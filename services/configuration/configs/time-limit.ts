@@ -13,35 +13,39 @@ import { numberOf } from '@anneal/contracts/exact-number.ts';
 import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError, type Mistake } from '@anneal/contracts/errors.ts';
 import { isObject, type Json, type JsonObject } from '@anneal/contracts/json.ts';
+import { rebootProblem } from '@anneal/contracts/reboot-option.ts';
 
 /** The longest limit. A longer one is a typing error, and a timer could not hold it. */
 const mostSeconds = 30 * 86_400;
 
 /** The options that are limits. */
-export const limitNames = ['timeout', 'queue_timeout', 'grace'];
+export const limitNames = ['timeout', 'queue_timeout', 'grace', 'reboot_timeout'];
 
 export const secondsOf = (value: Json | undefined): number | undefined => {
   const seconds = typeof value === 'string' && value.trim() !== '' ? Number(value) : numberOf(value);
   return seconds !== undefined && seconds > 0 && seconds <= mostSeconds ? seconds : undefined;
 };
 
-/** @throws AnnealError InvalidRequest for limits that are no numbers of seconds. */
-export function checkLimits(options: JsonObject, resource: string): void {
+/** @throws AnnealError InvalidRequest for limits that are no numbers of seconds, and for another choice of a reboot. */
+export function checkOptions(options: JsonObject, resource: string): void {
   const mistakes: Mistake[] = limitNames.flatMap((name) => {
     const value = options[name];
     if (value === undefined || value === null || secondsOf(value) !== undefined) return [];
-    return [
-      {
-        code: 'InvalidTimeout',
-        path: `resources.${resource}.properties.options.${name}`,
-        message: `must be a number of seconds above 0 and at most ${mostSeconds}, not ${isObject(value) ? 'a map or a hidden value' : JSON.stringify(value)}`,
-      },
-    ];
+    const message = `must be a number of seconds above 0 and at most ${mostSeconds}, not ${shownOption(value)}`;
+    return [{ code: 'InvalidTimeout', path: `resources.${resource}.properties.options.${name}`, message }];
   });
+  const problem = rebootProblem(options['reboot']);
+  if (problem !== undefined) {
+    const message = `${problem}, not ${shownOption(options['reboot'])}`;
+    mistakes.push({ code: 'InvalidReboot', path: `resources.${resource}.properties.options.reboot`, message });
+  }
   if (mistakes.length === 0) return;
   const text = mistakes.map(({ path, message }) => `${path}: ${message}`).join('; ');
   throw new AnnealError('InvalidRequest', `The options of ${resource} are not valid: ${text}`, { mistakes });
 }
+
+const shownOption = (value: Json | undefined): string =>
+  isObject(value) ? 'a map or a hidden value' : JSON.stringify(value);
 
 export const runSeconds = (options: JsonObject, fallbackMs: number): number =>
   secondsOf(options.timeout) ?? fallbackMs / 1000;

@@ -6,7 +6,7 @@ import { isSecret, openProperty, sealLeaves } from '@anneal/runtime/secrets/open
 import { redaction } from '@anneal/runtime/secrets/redact.ts';
 import { digestOf, items, strings } from '../configs/derive.ts';
 import { valuesOf, type NewRunContext } from '../deployments/requests/new-run.ts';
-import { checkLimits } from '../configs/time-limit.ts';
+import { checkOptions } from '../configs/time-limit.ts';
 import { readMembers, type MemberSpec } from './data.ts';
 import type { ContextConfig, ContextSpec } from './document.ts';
 
@@ -74,7 +74,7 @@ async function readConfigItem(
     );
   }
   const { config } = found;
-  checkLimits(config.options, resource);
+  checkOptions(config.options, resource);
   const values = valuesOf(context, isObject(item.input_values) ? item.input_values : {});
   const [name = found.name] = strings(secrets.open<Json>(item.name ?? null));
   const roles = strings(secrets.open<Json>(item.roles ?? null));

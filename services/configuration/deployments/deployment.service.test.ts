@@ -309,6 +309,27 @@ describe('a missed deadline', () => {
       ],
     });
   });
+
+  it.each([{ reboot: 'sometimes' }, { reboot: true }, { reboot_timeout: 'long' }])(
+    'is refused with the name of the option for %j, also in a config of a client',
+    async (options) => {
+      const [name] = Object.keys(options);
+      const mistakes = [{ path: `resources.dep.properties.options.${name}` }];
+      const host = await rig.host('web');
+      const { resource } = await rig.request('create', ordered(host.id, { options }));
+      expect((await rig.final(resource.id)).error).toMatchObject({ code: 'InvalidRequest', mistakes });
+      const config = {
+        id: randomUUID(),
+        project,
+        name: 'dep',
+        group: 'script',
+        config: 'true',
+        inputs: [],
+        outputs: [],
+      };
+      await expect(rig.ask(configCreate, { ...config, options })).rejects.toMatchObject({ mistakes });
+    },
+  );
 });
 
 describe('depends_on', () => {

@@ -14,6 +14,12 @@ it.each<[string, string, Json, string]>([
   ['OS::Heat::OrderedConfig', 'hosted_on', 'absent-host', 'Host ****** of hidden (property hosted_on)'],
   ['OS::Heat::SoftwareDeployment', 'config', 'absent-config', 'The hidden config of hidden does not exist'],
   ['OS::Heat::OrderedConfig', 'options', { timeout: 'absent-number' }, 'properties.options.timeout: must be a number'],
+  [
+    'OS::Heat::OrderedConfig',
+    'options',
+    { reboot: 'absent-choice' },
+    'properties.options.reboot: must be one of "after"',
+  ],
   ['Anneal::Context', 'members', { all: 'absent-host' }, 'properties.members.all: host ****** does not exist'],
   ['Anneal::Context', 'configs', [{ config: 'absent-config' }], 'Config ****** of context hidden does not exist'],
 ])('the error of %s about its %s quotes nothing', async (type, property, value, message) => {

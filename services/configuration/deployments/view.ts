@@ -2,6 +2,7 @@
 import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { deploymentList, DeploymentView, HostMetadata } from '@anneal/contracts/calls/deployments.ts';
 import type { z } from 'zod';
+import { mostReboots } from '@anneal/contracts/reboot-option.ts';
 import { AnnealError } from '@anneal/contracts/errors.ts';
 import type { Condition } from '@anneal/contracts/calls/stacks.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
@@ -52,6 +53,7 @@ export function viewDeployment(
     ...(document.config_id !== undefined && { config_id: document.config_id }),
     answer_state: answerStateOf(state, { host, taken: accepted_at !== undefined }),
     ...(accepted_at !== undefined && { accepted_at }),
+    ...(state.reboot && { reboot: { ...state.reboot, most: mostReboots } }),
     given_values: secrets.mask(state.input_values),
   };
 }

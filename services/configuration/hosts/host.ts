@@ -28,6 +28,7 @@ import type { ConfigurationCollections, HostDocument } from '../collections.ts';
 import type { Contacts } from './contacts.ts';
 import { mergeFacts } from './facts.ts';
 import { actorOfHost, originOfHost } from './origin.ts';
+import { rebootingText, viewReboot } from './reboot-view.ts';
 import { flushOutbox, type Outgoing } from '@anneal/runtime/work/outbox.ts';
 import { change } from '@anneal/store/change.ts';
 import { newCredential } from '@anneal/runtime/secrets/new-credential.ts';
@@ -285,19 +286,28 @@ export async function findSilent(context: HostContext): Promise<void> {
   if (now < context.startedAt + silentAfterMs) return;
   const before = new Date(now - silentAfterMs).toISOString();
   const { hosts } = context.collections;
-  const found = await hosts.find({
-    where: { status: 'up', last_seen_at: { lte: before } },
-    orderBy: ['last_seen_at'],
-    limit: silentAtOnce,
-  });
-  for (const { id } of found) await checkSilence(context, id);
+  for (let after = '', isFull = true; isFull;) {
+    const found = await hosts.find({
+      where: { status: 'up', last_seen_at: { gt: after, lte: before } },
+      orderBy: ['last_seen_at'],
+      limit: silentAtOnce,
+    });
+    for (const { id } of found) await checkSilence(context, id);
+    // Hosts that reboot on purpose do not hide the others.
+    isFull = found.length === silentAtOnce && found.every(({ reboot }) => reboot !== undefined);
+    after = found.at(-1)?.last_seen_at ?? '';
+  }
 }
 
 async function checkSilence(context: HostContext, id: string): Promise<void> {
   const now = context.service.now();
   const silentAfterMs = context.silentAfterMs + context.contacts.delayMs;
   const dueAt = (host: HostDocument): number =>
-    Math.max(Date.parse(context.contacts.lastOf(host) ?? host.created_at), context.startedAt) + silentAfterMs;
+    Math.max(
+      Date.parse(context.contacts.lastOf(host) ?? host.created_at),
+      context.startedAt,
+      Date.parse(host.reboot?.until ?? '') || 0,
+    ) + silentAfterMs;
   const { document: host, changed } = await change(context.collections.hosts, id, (current) =>
     current.status === 'up' && dueAt(current) <= now.getTime()
       ? announce(
@@ -338,7 +348,7 @@ export async function forgetHost(context: HostContext, host: HostDocument, occas
       id: `host.deleted:${host.id}`,
       subject: host.id,
       project: host.project,
-      data: eventData(host, host.version + 1, deletionOf(host, occasion)),
+      data: hostEventData(host, host.version + 1, deletionOf(host, occasion)),
     }),
   ]);
   await noteDeparted(context, host);
@@ -381,6 +391,7 @@ export async function viewHost(context: HostContext, host: HostDocument): Promis
         seen_at: host.broker.seen_at === 0 ? null : new Date(host.broker.seen_at).toISOString(),
       },
     }),
+    ...viewReboot(host),
     unexpected_answers: [...(host.unexpected ?? [])],
     unexpected_total: host.unexpected_total ?? 0,
     version: host.version,
@@ -399,10 +410,10 @@ function conditionsOf(host: HostDocument, pending: number): Condition[] {
         : ['Suspended', `Its server was suspended at ${host.suspended_at}.`],
     deleting: ['Deleting', 'It is being deleted.'],
   }[host.status];
-  const [reason = '', message = ''] = said;
+  const [reason = '', message = ''] = host.reboot ? ['Rebooting', rebootingText(host.reboot)] : said;
   const stalled = host.status === 'silent' && host.suspended_at === undefined && pending > 0;
   return [
-    { type: 'Ready', status: host.status === 'up' ? 'True' : 'False', reason, message, since },
+    { type: 'Ready', status: host.status === 'up' && !host.reboot ? 'True' : 'False', reason, message, since },
     {
       type: 'Stalled',
       status: stalled ? 'True' : 'False',
@@ -425,7 +436,7 @@ function announce(
       id: `${hostEvent[what].type}:${host.id}:${version}`,
       subject: host.id,
       project: host.project,
-      data: eventData(host, version, originOfChange(host, what)),
+      data: hostEventData(host, version, originOfChange(host, what)),
     }),
   };
   return { ...host, outbox: [...host.outbox, outgoing], unsent: true };
@@ -443,7 +454,7 @@ const originOfChange = (host: Draft<HostDocument>, what: keyof typeof changes): 
 const deletionOf = (host: HostDocument, occasion: Occasion | undefined): Origin =>
   occasion ? { ...(host.place ?? noPlace), ...occasion } : originOfHost(host, { reason: 'it was deleted' });
 
-const eventData = (host: Draft<HostDocument>, version: number, origin: Origin) => ({
+export const hostEventData = (host: Draft<HostDocument>, version: number, origin: Origin) => ({
   origin,
   host_id: host.id,
   name: host.name,

@@ -6,6 +6,7 @@
  * H1 No part of the request is read as shell code, except the config itself, because all values are quoted.
  * H2 A config starts at most once: the folder of the request records the start and the end. A request whose config runs
  *    is waited for, one that has ended is answered again, and one that vanished is reported as interrupted.
+ *    With `options.reboot` it starts once in each turn, and the host reboots between two of them: `sh/reboot.sh`.
  * H3 The token is in no argument and no environment variable, where other programs or the config could read it.
  * H4 The answer is posted whatever the config leaves behind: outputs are regular files of a bounded size, streams are
  *    bounded, and a missing folder or a full disk becomes the result of this request.
@@ -15,6 +16,7 @@
  * Besides the shell it needs cat, chmod, env, head, mkdir, sleep, tail and tr. It uses ls, rm and setsid where available.
  */
 import { graceMs, type HostRequest } from '@anneal/contracts/calls/host-messages.ts';
+import { mostReboots, rebootLimitMs, rebootOf, rebootPage } from '@anneal/contracts/reboot-option.ts';
 import { toolOf } from '@anneal/tools/find.ts';
 import { placedInputs, type TextInput } from '@anneal/tools/inputs.ts';
 import { delimiterFor, quoteForShell } from '@anneal/tools/shell.ts';
@@ -62,16 +64,39 @@ root="\${ANNEAL_HOST_DIR:-\${HOME:-/var/lib}/.anneal-host}"
 dir="$root/$(printf %s "$id" | tr -c 'A-Za-z0-9_.-' '_')"
 body="$dir/body"
 mkdir -p "$dir" && [ -O "$dir" ] || { echo "cannot use $dir: it must be a directory of this user" >&2; return 1; }
-${shellText.send}${shellText.tools}
+reboots=0 turn= sha256= reboot_page=${rebootPage}
+${shellText.send}${shellText.tools}${rebootOf(request.options) === undefined ? '' : rebootTexts(request)}
 write_run() {
   ${reference ? `mv "$dir/fetched.$$" "$dir/config.$$"` : `cat >"$dir/config.$$" <<'${configEnd}'`} && cat >"$dir/run.$$" <<'${runnerEnd}'
 ${reference ? '' : `${config}\n${configEnd}\n`}${runner}
 ${runnerEnd}
 }
-${reference ? `sha256=${quoteForShell(reference.sha256)} size=${reference.size}\n${shellText.config}` : ''}${shellText.apply}}
+${reference ? `sha256=${quoteForShell(reference.sha256)} size=${reference.size}\n${shellText.config}` : ''}${shellText.apply}${rebootOf(request.options) === undefined ? plainEnd : rebootEnd}}
 anneal_request
 `;
 }
+
+/** The end of a script: it runs the config, and posts the answer. */
+const plainEnd = `status_known || apply 2>/dev/null\n${shellText.answer}explain\nanswer\n`;
+/** The same with reboots. The functions here replace those of the same name, so they come later. */
+const rebootEnd = `${shellText.reboot}apply_turns || return\n${shellText.answer}explain\nexplain_reboot\nanswer\n`;
+
+const rebootNames = { after: 'after', allowed: 'allowed', 'on status 194': 'status' } as const;
+
+/** The variables of a config that may reboot its host, with the turn that it is in. */
+function rebootTexts({ options, outputs }: HostRequest): string {
+  const errors = outputs.flatMap(({ name, error_output }) =>
+    error_output === true && outputName.test(name) ? [name] : [],
+  );
+  const choice = rebootNames[rebootOf(options) ?? 'after'];
+  return `reboot=${choice} most_reboots=${mostReboots} boots_within=${Math.ceil(rebootLimitMs(options) / 1000)}
+error_outputs='${errors.join(' ')}'
+while [ -e "$dir/again.$((reboots + 1))" ]; do reboots=$((reboots + 1)) turn=r$reboots; done
+`;
+}
+
+/** The names of outputs that a script of this host sends. */
+const outputName = /^[A-Za-z0-9_.-]+$/;
 
 const limitOf = ({ timeout }: HostRequest): number => Math.ceil(Math.min(timeout ?? longestSeconds, longestSeconds));
 
@@ -81,7 +106,7 @@ start_config() {
   cd "$dir/work" || exit 126
   heat_outputs_path="$dir/work/output"
   export heat_outputs_path
-${files.length > 0 ? filesOf(files) : ''}${environmentOf(variables)}
+${rebootOf(request.options) === undefined ? '' : `  ANNEAL_REBOOTS=\${turn#r}\n  ANNEAL_REBOOTS=\${ANNEAL_REBOOTS:-0}\n  export ANNEAL_REBOOTS\n`}${files.length > 0 ? filesOf(files) : ''}${environmentOf(variables)}
 }
 ${shellText.tools}${shellText.run}`;
 

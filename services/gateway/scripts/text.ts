@@ -13,6 +13,8 @@ export const shellText = {
   send: read('send'),
   tools: read('tools'),
   apply: read('apply'),
+  reboot: read('reboot'),
+  answer: read('answer'),
   run: read('run'),
   config: read('config'),
 };

@@ -17,6 +17,7 @@ import { gzip } from 'node:zlib';
 import { queueClaimRenew, queueMessageDelete, queuePost } from '@anneal/contracts/calls/queues.ts';
 import { runConfig } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
+import { mostReboots } from '@anneal/contracts/reboot-option.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
 import type { Blobs } from '@anneal/store/port.ts';
@@ -96,6 +97,7 @@ const id = z.string().min(1);
 /** The fields and files as they came, for a call that reads bytes, or fields by the begin of their names. */
 const parts = z.array(z.custom<FormPart>());
 const waits = z.object({ wait: waitQuery });
+const rebootNumber = z.coerce.number().int().min(1).max(mostReboots).optional();
 
 /** The calls for the requests in the queue of a host. */
 const requestRoutes = (options: Door): Route[] => [
@@ -159,9 +161,14 @@ const runRoutes = (options: Door): Route[] => [
   route({
     ...checkedForm,
     path: `${doorPath}/started`,
-    summary: 'Report the start of a request.',
-    body: z.object({ id }),
-    handle: ({ body, request }) => post(options, hostOf(request), { id: body.id, progress: 'started' }),
+    summary: 'Report the start of a request, or that the host reboots for it.',
+    body: z.object({ id, reboot: rebootNumber, over: z.enum(['', 'yes']).optional() }),
+    handle: ({ body: { id: run, reboot: number, over }, request }) =>
+      post(options, hostOf(request), {
+        id: run,
+        progress: 'started',
+        ...(number !== undefined && { reboot: { number, ...(over === 'yes' && { over: true }) } }),
+      }),
   }),
   route({
     ...form,

@@ -1,6 +1,7 @@
 /**
  * Reads a host's answer from a form as `curl -F` sends it: `id`, `status_code`, `stdout`, `stderr`, `error` and one
- * `outputs.<name>` per output, `stored.<name>` per output that was sent before, `started_ago`, the seconds since the start.
+ * `outputs.<name>` per output, `stored.<name>` per output that was sent before, `started_ago`, the seconds since the start,
+ * and `reboots`, the reboots of the host for it.
  * Fields and files are treated alike.
  */
 import { outputLimit, type HostResponse } from '@anneal/contracts/calls/host-messages.ts';
@@ -104,6 +105,7 @@ export function toResponse(fields: ReadonlyMap<string, string>, now: Date): Host
   const stderr = tail(fields.get('stderr'));
   const error = fields.get('error');
   const ago = /^\d{1,8}$/.exec(fields.get('started_ago') ?? '')?.[0];
+  const reboots = /^[1-9]\d?$/.exec(fields.get('reboots') ?? '')?.[0];
   const stored = [...fields.keys()].flatMap((name) => (name.startsWith('stored.') ? [name.slice(7)] : []));
   return {
     id,
@@ -114,6 +116,7 @@ export function toResponse(fields: ReadonlyMap<string, string>, now: Date): Host
     outputs: Object.fromEntries(outputs),
     ...(ago !== undefined && { started_at: new Date(now.getTime() - Number(ago) * 1000).toISOString() }),
     ...(error !== undefined && error !== '' && { error: error.slice(0, 4096) }),
+    ...(reboots !== undefined && { reboots: Number(reboots) }),
     ...(stored.length > 0 && { stored }),
   };
 }

@@ -12,6 +12,7 @@ const families = { stackEvent, resourceEvent, workflowEvent };
 
 const witnesses: Witnesses = {
   'services/configuration/contexts/contexts.service.test.ts': ['context.applied', 'context.changed', 'context.failed'],
+  'services/configuration/deployments/answers/reboot.service.test.ts': ['host.rebooting'],
   'services/configuration/deployments/answers/unexpected.service.test.ts': ['host.answer.unexpected'],
   'services/configuration/deployments/deployment.service.test.ts': [
     'deployment.accepted',

@@ -2,6 +2,7 @@
 import type { HostProgress, HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import type { ConfigurationResource, HostDocument } from '../../collections.ts';
 import { hasEnded, takeInput, type TakenInput } from '../runs/carry-out.ts';
+import { noteReboot } from '../runs/note-reboot.ts';
 import { dropOwn } from '../runs/queue-changes.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { judgeUnknown, noteUnexpected } from './unexpected.ts';
@@ -25,7 +26,10 @@ export async function takeAnswer(
 
 /** Records that a host has started a script. A repeat and a report that arrives after the answer change nothing. */
 export async function takeProgress(context: RunContext, host: HostDocument, progress: HostProgress): Promise<void> {
-  const taken = await takeInput(context, { run: progress.id, host }, { kind: 'started', host, progress });
+  const kind = progress.reboot ? 'rebooting' : 'started';
+  const taken = await takeInput(context, { run: progress.id, host }, { kind, host, progress });
+  // Also after a repeat, which changes nothing: the first attempt may have died before it reached the host.
+  if (progress.reboot && taken.document && !taken.decision.unexpected) await noteReboot(context, taken.document);
   await noteIfUnexpected(context, host, { taken, id: progress.id });
 }
 

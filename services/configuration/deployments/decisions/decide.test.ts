@@ -123,6 +123,11 @@ const inputs: { readonly [K in RunInputKind]: RunInputOf<K> } = {
   taken: { kind: 'taken', accepted_at: at(1) },
   collected: { kind: 'collected' },
   started: { kind: 'started', host: web, progress: { id: 'run-1', progress: 'started', at: at(2) } },
+  rebooting: {
+    kind: 'rebooting',
+    host: web,
+    progress: { id: 'run-1', progress: 'started', reboot: { number: 1 } },
+  },
   answered: { kind: 'answered', host: web, response },
   refused: { kind: 'refused', host: web, failure },
   'asked again': { kind: 'asked again' },
@@ -169,6 +174,7 @@ function seen(document: RunDocument, decision: RunDecision): RunEffect {
   const steps = events.map(({ step }) => step);
   if (next && stateOfRun(next) === 'ended' && stateOfRun(document) !== 'ended')
     return queue === 'stop' ? 'stops' : 'ends';
+  if (next && next.deployment.reboot !== document.deployment.reboot) return 'reboots';
   if (steps.includes('started')) return 'starts';
   if (steps.includes('accepted')) return 'accepts';
   if (next && next.deployment.waiting_for.length < document.deployment.waiting_for.length) return 'releases';
@@ -237,6 +243,13 @@ const exceptions: readonly Case[] = [
   exception('collected', 'that is recorded', { document: run({ collected: true }) }),
   exception('started', 'another host sends it', { host: thief }),
   exception('started', 'it reports no start', { progress: { id: 'run-1', progress: 'accepted' } }),
+  exception('rebooting', 'another host sends it', { host: thief }),
+  ...[{ number: 1 }, { number: 2 }, { number: 1, over: true }].map((reboot) =>
+    exception('rebooting', 'that is recorded, or a later one', {
+      document: run({ started_at: at(1), reboot: { number: 2, since: at(1), until: at(9), over: false } }),
+      progress: { id: 'run-1', progress: 'started', reboot },
+    }),
+  ),
   exception('answered', 'another host sends it', { host: thief }),
   exception('answered', 'another host sends it', { document: inState.running, host: thief }),
   exception('refused', 'another host sends it', { host: thief }),

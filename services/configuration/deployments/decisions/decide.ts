@@ -10,6 +10,7 @@
  */
 import type { ResourceResponse } from '@anneal/contracts/resource.ts';
 import { awaitedKey, type DeploymentState } from '../../collections.ts';
+import { mostReboots, rebootLimitMs } from '@anneal/contracts/reboot-option.ts';
 import { answerDueAt } from '../../configs/time-limit.ts';
 import type { DeploymentStep } from '../../respond.ts';
 import { endingOf, type RunEnding, type RunTools } from './endings.ts';
@@ -66,6 +67,8 @@ export function decideRun(run: RunDocument, input: RunInput, tools: RunTools): R
       return accepted(run, input);
     case 'starts':
       return started(run, input as RunInputOf<'started'>, tools);
+    case 'reboots':
+      return rebooting(run, input as RunInputOf<'rebooting'>, tools);
     case 'notes':
       return { effect, events: [], run: noted(run, input) };
     case 'ends':
@@ -88,7 +91,9 @@ export function decideRun(run: RunDocument, input: RunInput, tools: RunTools): R
 
 function judged(run: RunDocument, input: RunInput, { secrets }: RunTools): Unexpected | undefined {
   if (input.kind === 'answered') return unexpectedOf(secrets, run, input);
-  return input.kind === 'started' ? unexpectedOf(secrets, run, { host: input.host }) : undefined;
+  return input.kind === 'started' || input.kind === 'rebooting'
+    ? unexpectedOf(secrets, run, { host: input.host })
+    : undefined;
 }
 
 const deadlineOf = ({ deployment: { deadline } }: RunDocument): number => Date.parse(deadline ?? '');
@@ -133,6 +138,37 @@ function started(run: RunDocument, input: RunInputOf<'started'>, { now }: RunToo
     run: { ...run, deployment },
     events: [{ step: 'started', deployment }],
     ...(!run.response && { response: { status: 'in progress', message } }),
+    lookAt: dueAt,
+  };
+}
+
+/** The time of the boot does not count for the script: the limit of the script begins again when the host is back. */
+function rebooting(run: RunDocument, input: RunInputOf<'rebooting'>, { now }: RunTools): RunDecision {
+  const { host, progress } = input;
+  const { request, started_at } = run.deployment;
+  const { number = 1, over = false } = progress.reboot ?? {};
+  const latest = request ? Date.parse(request.deadline) : deadlineOf(run);
+  const boundMs = rebootLimitMs(request?.options ?? {});
+  const dueAt = over && request ? answerDueAt(request, now, latest) : Math.min(latest, now + boundMs);
+  const at = new Date(now).toISOString();
+  const known = run.deployment.reboot;
+  const until = new Date(dueAt).toISOString();
+  const reboot = over && known?.number === number ? { ...known, over } : { number, since: at, until, over };
+  const count = `${number} of ${mostReboots}`;
+  const deployment: DeploymentState = {
+    ...withAcceptance(run.deployment, input),
+    started_at: started_at ?? at,
+    deadline: until,
+    reboot,
+    reason: over ? `Runs on ${host.name}, after reboot ${count}` : `${host.name} reboots for it (${count})`,
+  };
+  const isFirst = started_at === null;
+  const message = `${deployment.name} runs on ${host.name}`;
+  return {
+    effect: 'reboots',
+    run: { ...run, deployment },
+    events: isFirst ? [{ step: 'started', deployment }] : [],
+    ...(isFirst && !run.response && { response: { status: 'in progress', message } }),
     lookAt: dueAt,
   };
 }

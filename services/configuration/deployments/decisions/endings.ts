@@ -73,6 +73,7 @@ export function endingOf(
     case 'taken':
     case 'collected':
     case 'started':
+    case 'rebooting':
       return undefined;
   }
 }

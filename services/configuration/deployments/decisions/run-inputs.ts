@@ -36,6 +36,8 @@ type KindOfInput =
   | { readonly kind: 'collected' }
   /** A host reported progress. */
   | { readonly kind: 'started'; readonly host: SendingHost; readonly progress: HostProgress }
+  /** A host reported that it reboots for the config, or that it is back. */
+  | { readonly kind: 'rebooting'; readonly host: SendingHost; readonly progress: HostProgress }
   /** A host answered: the script ended, or the host stopped it. */
   | { readonly kind: 'answered'; readonly host: SendingHost; readonly response: HostResponse }
   /** A host sent an answer in no accepted form. */

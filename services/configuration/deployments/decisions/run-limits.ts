@@ -1,5 +1,6 @@
 /** The time limit of a run in its present phase, and the reason when it is over. Pure. */
 import type { HostRequest } from '@anneal/contracts/calls/host-messages.ts';
+import { mostReboots, rebootLimitMs } from '@anneal/contracts/reboot-option.ts';
 import type { ConfigurationResource, DeploymentState, HostDocument, MessageDocument } from '../../collections.ts';
 import { answerDueAt, queueMs } from '../../configs/time-limit.ts';
 import type { RunDocument, RunPlace } from './run-inputs.ts';
@@ -51,6 +52,11 @@ export function overdueReason(
   const over = `when ${limited} (${request.deadline}) ended`;
   if (deployment.waiting_for.length > 0) return `it still waited for ${deployment.waiting_for.join(', ')} ${over}`;
   const ran = request.timeout === undefined ? '' : ` within ${request.timeout} s (options.timeout)`;
+  const { reboot } = deployment;
+  if (reboot && !reboot.over) {
+    const reset = reboot.reset_at === undefined ? '' : `, nor after its BMC reset it at ${reboot.reset_at}`;
+    return `${where} has not come back after its reboot for this config (${reboot.number} of ${mostReboots}) within ${rebootLimitMs(request.options) / 1000} s (options.reboot_timeout), since ${reboot.since}${reset}; ${heard}`;
+  }
   if (deployment.started_at !== null) {
     const longer =
       deployment.deadline === request.deadline || request.timeout === undefined

@@ -9,14 +9,15 @@
  *
  * `accepted`: its host took the request a while ago, and has reported nothing since.
  *
- * `running`: its host reported the start.
+ * `running`: its host reported the start. Its host may reboot for the config meanwhile.
  *
  * `ended`: COMPLETE, FAILED or SKIPPED. Only a new request for the deployment begins another run, with an id of its own.
  * A deployment that has had no run yet is here too.
  *
  * A waiting, queued, accepted or running run is IN_PROGRESS. `time-limit.ts` has the limit of each phase.
  */
-import type { ConfigurationResource } from '../../collections.ts';
+import type { HostReboot } from '@anneal/contracts/calls/host-messages.ts';
+import type { ConfigurationResource, RunReboot } from '../../collections.ts';
 import { hasAcceptance } from './acceptance.ts';
 import type { EndedBefore, RunDocument, RunInput, RunInputKind, RunInputOf } from './run-inputs.ts';
 import { transportIn } from './signal-inputs.ts';
@@ -33,6 +34,8 @@ export const runEffects = {
   releases: 'the run waits for one deployment less; when that was the last one, its request is put into the queue',
   accepts: 'the time when the host took the request is recorded',
   starts: 'the start is recorded, and the time limit of the script begins',
+  reboots:
+    'the reboot of the host for the config, or its end, is recorded, and the time limit of the boot or of the script begins',
   notes: 'a fact is recorded, for later',
   ends: 'the run ends, and its request leaves the queue of the host',
   stops: 'the run ends; if the host has taken the request, it must stop the script, and the request stays until it has',
@@ -72,13 +75,20 @@ export const isInProgress = ({ deployment, run_id }: Pick<ConfigurationResource,
 /** Whether the engine recalled the run while its host held the request behind another one. */
 const isRecalled = ({ cancelled, fence, response }: RunDocument): boolean => cancelled === fence && response === null;
 
+/** Whether a report about a reboot tells more than the record. */
+function isNews(known: RunReboot | undefined, reported: HostReboot | undefined): boolean {
+  if (!reported) return false;
+  if (!known || reported.number > known.number) return true;
+  return reported.number === known.number && reported.over === true && !known.over;
+}
+
 /** False for a run that waits for a newer request of this deployment. */
 function waitsFor({ deployment }: RunDocument, { id, fence }: EndedBefore): boolean {
   const before = deployment.after?.find((each) => each.id === id);
   return before ? before.fence <= fence : deployment.waiting_for.includes(id);
 }
 
-const ofAnotherHost: Exception<RunInputOf<'started' | 'answered' | 'refused'>> = {
+const ofAnotherHost: Exception<RunInputOf<'started' | 'rebooting' | 'answered' | 'refused'>> = {
   when: 'another host sends it',
   holds: ({ deployment }, { host }) => deployment.host_id !== host.id,
   effect: 'nothing',
@@ -120,6 +130,17 @@ export const runTransitions: { readonly [K in RunInputKind]: Row<K> } = {
       {
         when: 'it reports no start',
         holds: (_run, { progress }) => progress.progress !== 'started',
+        effect: 'nothing',
+      },
+    ],
+  },
+  rebooting: {
+    in: all('nothing', { queued: 'reboots', accepted: 'reboots', running: 'reboots' }),
+    except: [
+      ofAnotherHost,
+      {
+        when: 'that is recorded, or a later one',
+        holds: ({ deployment: { reboot } }, { progress }) => !isNews(reboot, progress.reboot),
         effect: 'nothing',
       },
     ],

@@ -32,7 +32,7 @@ import type { RunContext } from '../runs/run-context.ts';
 import { respond, withEvent } from '../../respond.ts';
 import { signalTransportOf } from '../decisions/signal-inputs.ts';
 import { fillIn } from '../../configs/structured.ts';
-import { checkLimits, runSeconds } from '../../configs/time-limit.ts';
+import { checkOptions, runSeconds } from '../../configs/time-limit.ts';
 
 export interface NewRunContext extends RunContext {
   readonly deploymentTimeoutMs: number;
@@ -69,7 +69,7 @@ export async function runTarget(context: NewRunContext, { data, project }: Reque
   const answer = { waits: given !== 'NO_SIGNAL', ...(typeof given === 'string' && { transport: given }) };
   if (resource.type === 'OS::Heat::OrderedConfig') {
     const config = readConfig(secrets, resource.type, properties);
-    checkLimits(config.options, resource.name);
+    checkOptions(config.options, resource.name);
     return { config, values, actions, name, ...answer };
   }
   const [configId] = strings(open('config'));
@@ -87,7 +87,7 @@ export async function runTarget(context: NewRunContext, { data, project }: Reque
     resource.type === 'OS::Heat::StructuredDeployment'
       ? filledIn(secrets, found.config, { values, properties })
       : found.config;
-  checkLimits(config.options, resource.name);
+  checkOptions(config.options, resource.name);
   return { config, values, actions, name, ...answer };
 }
 

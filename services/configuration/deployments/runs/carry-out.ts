@@ -17,6 +17,7 @@ import type { RunDocument, RunInput } from '../decisions/run-inputs.ts';
 import { effectOnRun, isInProgress, type RunEffect } from '../decisions/run-states.ts';
 import { respond, withEvent } from '../../respond.ts';
 import { acceptedAt } from './accepted-at.ts';
+import { noteReboot } from './note-reboot.ts';
 import { offerEach, withdraw, type Offer } from './queue-changes.ts';
 import type { RunContext } from './run-context.ts';
 import { lookBy } from './run-timer.ts';
@@ -165,6 +166,7 @@ async function performEach(context: RunContext, all: readonly Decided[]): Promis
   await Promise.all([
     context.outbox.flushEach(all.map(({ document }) => document)),
     ...all.map((each) => withdrawEnded(context, each)),
+    ...all.filter(({ decision }) => hasEnded({ decision })).map(({ document }) => noteReboot(context, document)),
   ]);
   for (const { document, decision } of all) if (decision.settles) await settleDependents(context, document);
 }

@@ -7,7 +7,7 @@ import { DuplicateError } from '@anneal/store/port.ts';
 import type { Requester, ConfigurationResource } from '../../collections.ts';
 import type { StoredConfig } from '../../configs/derive.ts';
 import type { NewRunContext } from '../requests/new-run.ts';
-import { checkLimits } from '../../configs/time-limit.ts';
+import { checkOptions } from '../../configs/time-limit.ts';
 import { viewConfig } from '../config-view.ts';
 
 export const storedType = 'OS::Heat::SoftwareConfig';
@@ -22,7 +22,7 @@ export function askerOf(message: Envelope): Requester {
 export async function createConfig(context: NewRunContext, message: Envelope<ConfigCreate>): Promise<ConfigView> {
   const { data } = message;
   const { collections, service } = context;
-  checkLimits(data.options, data.name);
+  checkOptions(data.options, data.name);
   let document: ConfigurationResource;
   try {
     document = await collections.resources.insert({

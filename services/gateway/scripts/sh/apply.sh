@@ -1,9 +1,9 @@
 status_known() {
-  for mark in "$dir"/status.*; do [ -f "$mark" ] && status=${mark##*.} && return 0; done
+  for mark in "$dir/status$turn".*; do [ -f "$mark" ] && status=${mark##*.} && return 0; done
   return 1
 }
 runner_lives() {
-  for mark in "$dir"/pid.*; do
+  for mark in "$dir/pid$turn".*; do
     [ -f "$mark" ] && kill -0 "${mark##*.}" 2>/dev/null || continue
     [ -r /proc/self/cmdline ] || return 0
     # Process ids are reused, so the command line must name this run.
@@ -109,23 +109,23 @@ await_stop() {
 start_runner() {
   session=
   command -v setsid >/dev/null 2>&1 && session=setsid
-  $session sh "$dir/run.$$" "$dir" "$$" </dev/null >/dev/null 2>&1 &
+  $session sh "$dir/run.$$" "$dir" "$$" "$turn" </dev/null >/dev/null 2>&1 &
   runner=$!
   (body=$dir/body.started && printf %s "$id" | field id | send "$door/started" /dev/null 60) >/dev/null 2>&1 &
   wait "$runner"
 }
-# Waits for a runner that an earlier process of this host began. A config that began is never started again.
+# A config that began is never started again.
+vanished() {
+  signal_all KILL
+  : >"$dir/interrupted"
+  : >"$dir/status$turn.125"
+}
+# Waits for a runner that an earlier process of this host began.
 await_runner() {
   missed=0
   until status_known; do
     if runner_lives; then missed=0; else missed=$((missed + 1)); fi
-    if [ "$missed" -gt 3 ]; then
-      signal_all KILL
-      : >"$dir/interrupted"
-      : >"$dir/status.125"
-    else
-      sleep 1
-    fi
+    if [ "$missed" -gt 3 ]; then vanished; else sleep 1; fi
   done
 }
 apply() {
@@ -137,14 +137,14 @@ apply() {
   follower=$!
   await_stop >/dev/null 2>&1 &
   waiter=$!
-  if [ ! -d "$dir/started" ]; then
+  if [ ! -d "$dir/started$turn" ]; then
     # Files of its own, because an earlier process of this host may be about to start the config too.
     if write_run 2>"$dir/unwritten"; then
       start_runner
-    elif mkdir "$dir/started" 2>/dev/null; then
+    elif mkdir "$dir/started$turn" 2>/dev/null; then
       head -c 1000 "$dir/unwritten" >"$dir/stderr" 2>/dev/null
       : >"$dir/unstarted"
-      : >"$dir/status.126"
+      : >"$dir/status$turn.126"
     fi
   fi
   await_runner
@@ -156,7 +156,7 @@ explain() {
   [ -e "$dir/late" ] && error="deadline: it ran longer than $limit s and was stopped"
   [ -e "$dir/stopped" ] && error='stopped: the server withdrew it, because a newer request replaced it or its deployment has ended'
   [ -e "$dir/unstarted" ] && error="cannot start it${why:+: $why}"
-  [ -e "$dir/interrupted" ] && error='interrupted: it began and ended without an exit status (power failure or kill); this agent starts no config twice'
+  [ -e "$dir/interrupted" ] && error="interrupted: it began and ended without an exit status (power failure, reboot or kill); this agent starts no config twice. A config may reboot its host with options.reboot: $reboot_page"
   [ "$status" -eq 0 ] || blame_disk
   :
 }
@@ -212,6 +212,7 @@ answer_form() {
   for pair in "id=$id" "status_code=$status" "error=$error" "claim=$claim" "message=$message"; do
     printf %s "${pair#*=}" | field "${pair%%=*}"
   done
+  [ "$reboots" -eq 0 ] || printf %s "$reboots" | field reboots
   # The server counts from its own clock. A host without `date` does not know.
   for mark in "$dir"/began.*[0-9]; do [ -e "$mark" ] && printf %s "$(($(date +%s) - ${mark##*/began.}))" | field started_ago; done
   [ -n "$whole" ] || return 0
@@ -256,11 +257,3 @@ answer() {
   done
   :
 }
-status_known || apply 2>/dev/null
-# The answer carries streams that are short, unless a part of them was sent already.
-if [ -e "$dir/sent.stdout" ] || [ -e "$dir/sent.stderr" ] || longer "$dir/stdout" 65536 || longer "$dir/stderr" 65536; then
-  begin_streams
-  send_streams 8
-fi
-explain
-answer

@@ -19,15 +19,15 @@ is_wanted() {
   if [ -n "$sum" ]; then [ "$sum" = "$sha256" ]; else [ "$(wc -c <"$1")" -eq "$size" ]; fi
 }
 # A config that has started needs no second fetch. Without an answer of the server the agent asks for the request again.
-if [ ! -d "$dir/started" ]; then
+if [ ! -d "$dir/started$turn" ]; then
   fetch_config "$dir/fetched.$$"
   case $? in
     0) ;;
     2)
-      if mkdir "$dir/started" 2>/dev/null; then
+      if mkdir "$dir/started$turn" 2>/dev/null; then
         echo "the config from the server does not have the SHA-256 $sha256" >"$dir/stderr"
         : >"$dir/unstarted"
-        : >"$dir/status.126"
+        : >"$dir/status$turn.126"
       fi ;;
     *) echo "cannot fetch the config of $id ($code)" >&2; return 1 ;;
   esac

@@ -3,11 +3,11 @@
 # full disk.
 umask 077
 set -u
-dir=$1 config=$1/config.$2
-unset ANNEAL_HOST_DIR ANNEAL_CACERT
+dir=$1 config=$1/config.$2 turn=${3:-}
+unset ANNEAL_HOST_DIR ANNEAL_CACERT ANNEAL_MACHINE_ROOT ANNEAL_REBOOT_PROGRAM
 read_start "/proc/$$" && since=$began
-mkdir "$dir/started" 2>/dev/null || exit 0 # Of several runners only one begins, and only it changes the folder.
-: >"$dir/pid.$$"
+mkdir "$dir/started$turn" 2>/dev/null || exit 0 # Of several runners only one begins, and only it changes the folder.
+: >"$dir/pid$turn.$$"
 # A stream that grows without end keeps its last part; the config goes on writing behind it.
 trim() {
   trimmed=
@@ -51,7 +51,7 @@ apply_config() {
   command -v setsid >/dev/null 2>&1 && session=setsid
   # Where no session can be made, job control gives the config a process group, if the shell has it here.
   [ -z "$session" ] && set -m 2>/dev/null
-  : >"$dir/began.$(date +%s 2>/dev/null)"
+  [ -n "$turn" ] || : >"$dir/began.$(date +%s 2>/dev/null)"
   (start_config) </dev/null >>"$dir/stdout" 2>>"$dir/stderr" &
   pid=$!
   [ -z "$session" ] && set +m 2>/dev/null
@@ -71,7 +71,8 @@ apply_config() {
   [ -e "$dir/stopped" ] && status=143
   :
 }
-clear "$dir/work" "$dir/stdout"
+[ -n "$turn" ] || clear "$dir/work"
+clear "$dir/stdout"
 if { mkdir -p "$dir/work" && chmod 700 "$config"; } 2>"$dir/stderr"; then
   # A shell writes a line about every process that a signal ended.
   apply_config 2>/dev/null
@@ -80,4 +81,4 @@ else
   status=126
 fi
 mkdir -p "$dir"
-: >"$dir/status.$status"
+: >"$dir/status$turn.$status"
