@@ -24,6 +24,8 @@ export const faultSchema = z.strictObject({
   fail_resets: count.optional(),
   /** The next n images are accepted and not mounted. */
   ignore_media: count.optional(),
+  /** The machine hangs in its firmware after the next n reboots that its own system orders. */
+  hang_reboots: count.optional(),
   /** A mounted image is lost at the next reset. */
   drop_media: z.boolean().optional(),
   /** The reported power state: this constant, or with `stale` the state at the time of the command. Null clears it. */
@@ -87,6 +89,7 @@ const none: Lasting = {
   ignore_resets: 0,
   fail_resets: 0,
   ignore_media: 0,
+  hang_reboots: 0,
   drop_media: false,
   power: null,
   uuid: null,
@@ -165,6 +168,9 @@ export class Faults {
   takeFailedReset(): boolean {
     return this.#take('fail_resets');
   }
+  takeHangingReboot(): boolean {
+    return this.#take('hang_reboots');
+  }
   takeIgnoredMedia(): boolean {
     return this.#take('ignore_media');
   }
@@ -183,7 +189,7 @@ export class Faults {
     return { ...this.#fault, dark: this.isDark };
   }
 
-  #take(name: 'busy' | 'ignore_resets' | 'fail_resets' | 'ignore_media'): boolean {
+  #take(name: 'busy' | 'ignore_resets' | 'fail_resets' | 'ignore_media' | 'hang_reboots'): boolean {
     const left = this.#fault[name];
     if (left === 0) return false;
     this.#fault = { ...this.#fault, [name]: left - 1 };

@@ -1,5 +1,5 @@
 /** The disk of a machine, and the programs that come first in the PATH of its scripts. */
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { bootSeedSchema, type BootSeed } from '@anneal/contracts/calls/boot.ts';
 import { writeWhole } from './machine-state.ts';
@@ -13,6 +13,8 @@ const paths = (directory: string) => ({
   bin: join(directory, 'bin'),
   log: join(directory, 'log', 'messages'),
   console: join(directory, 'log', 'console'),
+  orders: join(directory, 'orders'),
+  order: join(directory, 'orders', 'reboot'),
 });
 
 /** The output of the machine at its serial port. */
@@ -54,9 +56,26 @@ export function erase(directory: string): void {
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Writes `logger` and `hostname` programs that act on this machine, not on the computer that simulates it. */
+/** Calls `restart` when a script of the machine orders a reboot, until the signal. An order of an earlier boot is over. */
+export function watchOrders(directory: string, signal: AbortSignal, restart: () => void): void {
+  const { orders, order } = paths(directory);
+  mkdirSync(orders, { recursive: true });
+  rmSync(order, { force: true });
+  if (signal.aborted) return;
+  const watcher = watch(orders, { signal, persistent: false }, () => {
+    if (existsSync(order)) restart();
+  });
+  // The folder goes with the data of the lab.
+  watcher.on('error', () => watcher.close());
+}
+
+/**
+ * Writes `logger`, `hostname` and the programs that reboot, which act on this machine, not on the computer that simulates
+ * it.
+ */
 export function writePrograms(directory: string, name: string): void {
-  const { bin, log, hostname, console } = paths(directory);
+  const { bin, log, hostname, console, orders, order } = paths(directory);
+  mkdirSync(orders, { recursive: true });
   mkdirSync(bin, { recursive: true });
   mkdirSync(dirname(log), { recursive: true });
   const host = `host=$(cat ${quote(hostname)} 2>/dev/null || echo ${quote(name)})`;
@@ -88,7 +107,20 @@ else
   while IFS= read -r text || [ -n "$text" ]; do line "$text"; done
 fi
 `;
+  const reboot = `#!/bin/sh\n# Reboots this machine of the lab.\n: >${quote(order)}\n`;
+  const systemctl = `#!/bin/sh
+# Reboots this machine of the lab. Nothing here changes the power of the computer that simulates it.
+case " $* " in
+  *' reboot '*) exec ${quote(join(bin, 'reboot'))} ;;
+  *' poweroff '* | *' halt '* | *' kexec '*) echo 'the lab changes the power of a machine by its BMC' >&2; exit 1 ;;
+esac
+echo 'systemd does not run on a machine of the lab' >&2
+exit 1
+`;
   for (const [program, content] of [
+    ['reboot', reboot],
+    ['shutdown', reboot],
+    ['systemctl', systemctl],
     ['logger', logger],
     ['hostname', `#!/bin/sh\n${host}\nprintf '%s\\n' "$host"\n`],
   ] as const) {

@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -31,11 +31,13 @@ describe('the lab', () => {
   let directory: string;
   let lab: Lab;
   let boots: string[];
+  let systems: Parameters<StartAgent>[0]['machine'][];
   const closing: (() => void)[] = [];
 
   /** Runs a script that logs and leaves a daemon in a separate session. */
   const startAgent: StartAgent = async (options) => {
     boots.push(options.seed.hostname);
+    systems.push(options.machine);
     await mkdir(options.directory, { recursive: true });
     const child = spawn(
       'sh',
@@ -132,6 +134,7 @@ describe('the lab', () => {
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'anneal-lab-'));
     boots = [];
+    systems = [];
     lab = await start();
   });
   afterEach(async () => {
@@ -276,6 +279,29 @@ describe('the lab', () => {
     expect((await reset('On')).status).toBe(204);
     await reset('ForceOff');
     expect((await redfish(system)).body['PowerState']).toBe('Off');
+  });
+
+  it('reboots itself when its system orders it, with another boot, and hangs on command until its BMC resets it', async () => {
+    const { url } = await serve({ '/seed': seed });
+    await bootFrom(`${url}/seed`);
+    await reset('On');
+    await running();
+    const hasBooted = (times: number) =>
+      eventually(() => (boots.length === times ? true : undefined), { what: `boot ${times}` });
+    execFileSync(join(machineFolder(), 'bin/reboot'));
+    await hasBooted(2);
+    const [first, second] = systems;
+    expect(second?.boot()).not.toBe(first?.boot());
+    expect(await first?.goesDown()).toBe(true);
+    expect(await second?.goesDown()).toBe(false);
+    await redfish('/lab/v1/machines/machine-1/faults', { method: 'POST', body: { hang_reboots: 1 } });
+    await second?.reboot();
+    const console = (): string => readFileSync(join(machineFolder(), 'log/console'), 'utf8');
+    await eventually(() => (console().includes('The firmware hangs') ? true : undefined), { what: 'the hang' });
+    await powerIs('On');
+    expect(boots).toHaveLength(2);
+    await reset('PowerCycle');
+    await hasBooted(3);
   });
 
   it('ends the processes of a killed lab before its machines boot again', async () => {

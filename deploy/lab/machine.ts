@@ -22,6 +22,7 @@ import {
   installedSeed,
   machineEnvironment,
   installationRoot,
+  watchOrders,
   writePrograms,
 } from './installation.ts';
 import {
@@ -75,17 +76,27 @@ export type StartAgent = (options: {
   log: Logger;
   newId: () => string;
   now: () => Date;
+  machine: LabSystem;
 }) => Promise<LabAgent>;
+
+/** The machine as its agent sees it. Each boot has an id of its own. */
+interface LabSystem {
+  boot(): string;
+  reboot(): Promise<void>;
+  goesDown(): Promise<boolean>;
+}
 
 interface Run {
   readonly ended: AbortController;
   agent: LabAgent | undefined;
+  /** True from the moment when its system ordered a reboot. */
+  goesDown?: boolean;
   /** Interrupts the guest in QEMU. */
   interrupt?: () => void;
 }
 
 /** The faults of a controller that its machine follows. */
-type RamdiskFaults = Pick<Faults, 'personality' | 'hasOldRamdisk' | 'writeFailure' | 'writePace'>;
+type MachineFaults = Pick<Faults, 'personality' | 'hasOldRamdisk' | 'writeFailure' | 'writePace' | 'takeHangingReboot'>;
 
 export interface LabMachineOptions {
   readonly directory: string;
@@ -117,7 +128,7 @@ export class LabMachine {
   #unplugged = false;
   /** The boot override and the drive as they were at the last start from off. */
   #atStart: Pick<MachineState, 'boot' | 'media'>;
-  #faults: RamdiskFaults | undefined;
+  #faults: MachineFaults | undefined;
   #onPower: (power: 'On' | 'Off') => void = () => undefined;
 
   constructor(options: LabMachineOptions) {
@@ -148,7 +159,7 @@ export class LabMachine {
   }
 
   /** Gives the machine the habits that a test arms at its controller. */
-  follow(faults: RamdiskFaults | undefined): void {
+  follow(faults: MachineFaults | undefined): void {
     this.#faults = faults;
   }
 
@@ -487,14 +498,45 @@ export class LabMachine {
       log: this.#options.log.child({ machine: name, host: seed.host_id }),
       newId: uuidv7,
       now: () => new Date(),
+      machine: this.#systemOf(run),
     });
     run.agent = agent;
+    watchOrders(this.directory, run.ended.signal, () => this.#restartItself(run));
     // The power may have gone while the agent was starting.
     if (run.ended.signal.aborted) {
       agent.kill();
       return;
     }
     this.#show('OSRunning', seed.hostname);
+  }
+
+  #systemOf(run: Run): LabSystem {
+    const boot = randomBytes(16).toString('hex');
+    return {
+      boot: () => boot,
+      reboot: () => {
+        this.#restartItself(run);
+        return Promise.resolve();
+      },
+      goesDown: () => Promise.resolve(run.goesDown === true || this.#run !== run),
+    };
+  }
+
+  /** The reboot that the system of the machine orders. It shuts down before, and keeps its power. */
+  #restartItself(run: Run): void {
+    if (run.goesDown === true) return;
+    run.goesDown = true;
+    const { min, max } = this.#options.timing.resetMs;
+    void this.#enqueue(async () => {
+      await sleep(min + Math.random() * (max - min));
+      if (this.#run !== run || this.#unplugged) return;
+      this.#show('None', 'Restarting');
+      const patience = AbortSignal.timeout(this.#options.timing.shutdownMs);
+      await Promise.race([this.#stopAgent(), sleep(2 ** 30, undefined, { signal: patience }).catch(() => undefined)]);
+      await this.#endRun();
+      if (this.#faults?.takeHangingReboot() === true) this.#show('OEM', 'The firmware hangs');
+      else this.#powerOn({ warm: true });
+    });
   }
 
   /** Runs a system that changes no disk, until the power goes. */
