@@ -50,6 +50,8 @@ export interface ExecuteOptions {
   readonly onGroup: (pid: number) => void;
   readonly onTool: (tool: Tool) => void;
   readonly onStarted: (at: string) => void;
+  /** Reports that the host is back from a reboot that the config itself has caused. */
+  readonly onRebooted: (number: number) => Promise<void>;
   /** Aborted when the server withdraws the run. */
   readonly stop: AbortSignal;
   /** Sends an output as bytes. Resolves with the mistake when the server does not store it. */
@@ -99,6 +101,7 @@ async function applied(options: ExecuteOptions, entry: JournalEntry): Promise<Ho
     if (ending.kind === 'vanished') {
       const again = runsAgain(current, machine.boot());
       if (typeof again === 'string') return failed(current, now(), { status_code: interruptedStatus, error: again });
+      if (again.reboots !== current.reboots) await options.onRebooted(again.reboots ?? 1);
       current = again;
       options.log.warn(
         { request: request.id, attempt: current.attempts },

@@ -441,6 +441,7 @@ class Loop {
           signal: this.#signal,
           onGroup: (pid: number) => this.#groups.add(pid),
           onStarted,
+          onRebooted: (number: number) => this.#answers.reportReboot(entry.id, { number, over: true }),
           onTool: (tool: Tool) => followed.sendOnly(tool.streams),
           stop: followed.stop,
           storeOutput: (name: string, file: string) => followed.storeOutput(name, file, this.#signal),

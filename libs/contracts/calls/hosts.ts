@@ -79,6 +79,25 @@ export const hostViewSchema = z.object({
 });
 export type HostView = z.infer<typeof hostViewSchema>;
 
+/** The word for the status of a host: one that reboots for a config is up, and asks for no work. */
+export const hostStatusWord = ({ status, reboot }: Pick<HostView, 'status' | 'reboot'>): string =>
+  reboot && status === 'up' ? 'rebooting' : status;
+
+/** The number of a reboot: `1 of 3`, and the reset by its BMC. */
+export const rebootCount = ({
+  number,
+  most,
+  reset_at: reset,
+}: {
+  readonly number: number;
+  readonly most: number;
+  readonly reset_at?: string | undefined;
+}): string => `${number} of ${most}${reset === undefined ? '' : ', reset by its BMC'}`;
+
+/** The part of a sentence about a host that reboots. Undefined for any other. */
+export const rebootSentence = ({ reboot }: Pick<HostView, 'reboot'>): string | undefined =>
+  reboot && `reboots for config ${reboot.deployment} (${rebootCount(reboot)}) since ${reboot.since}`;
+
 /** The server that a host is in its stack, under whose name its collector asks for its metadata. */
 export const collectorSchema = z.object({
   transport: z.enum(collectTransports).nullable().meta({ description: 'Null: the template names none.' }),

@@ -1,4 +1,5 @@
 /** `anneal deployment …` and `anneal config show`: configs on hosts and their results. */
+import { rebootCount } from '@anneal/contracts/calls/hosts.ts';
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { DeploymentView } from '@anneal/contracts/calls/deployments.ts';
@@ -105,6 +106,7 @@ function fieldsOf(shown: DeploymentView, { output, now }: CliContext): (readonly
     ['queued', shown.queued_at],
     ...(shown.accepted_at == null ? [] : [['accepted', shown.accepted_at] as const]),
     ['started', shown.started_at],
+    ...(shown.reboot ? [['reboots', rebootCount(shown.reboot)] as const] : []),
     ['took', took(shown.started_at, shown.finished_at, now())],
     ...(shown.streams ?? []).map(
       ({ name, bytes, full }) => [`stored ${name}`, `${bytes} bytes${full ? ', the limit' : ''}`] as const,

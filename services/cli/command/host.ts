@@ -1,4 +1,5 @@
 /** `anneal host …` */
+import { hostStatusWord, rebootCount } from '@anneal/contracts/calls/hosts.ts';
 import type { DeploymentView } from '@anneal/contracts/calls/deployments.ts';
 import type { HostView, UnexpectedAnswer } from '@anneal/contracts/calls/hosts.ts';
 import type { Command } from '@commander-js/extra-typings';
@@ -54,7 +55,11 @@ export function addHostCommands(program: Command, context: CliContext): void {
   const fields = (shown: HostView): (readonly [string, unknown])[] => [
     ['name', shown.name],
     ['id', shown.id],
-    ['status', paintStatus(shown.status, output.colors)],
+    ['status', paintStatus(hostStatusWord(shown), output.colors)],
+    ...(shown.reboot
+      ? [['reboots', rebootCount(shown.reboot)] as const, ['for config', shown.reboot.deployment] as const]
+      : []),
+    ...(shown.reboot ? [['back until', shown.reboot.until] as const] : []),
     ['pending', shown.pending],
     ['last seen', shown.last_seen_at],
     ['requests', shown.requests_queue],
@@ -84,7 +89,7 @@ export function addHostCommands(program: Command, context: CliContext): void {
         none: 'No hosts.',
         columns: {
           name: (row) => row.name,
-          status: (row, colors) => paintStatus(row.status, colors),
+          status: (row, colors) => paintStatus(hostStatusWord(row), colors),
           pending: (row) => row.pending,
           'last seen': (row) => formatAge(row.last_seen_at, context.now()),
           id: (row) => row.id,

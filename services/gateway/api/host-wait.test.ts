@@ -95,3 +95,24 @@ it('withSimilar asks whether the template means a host that joined under a simil
   expect(withSimilar(found, ['a', 'b', 'c', 'd']).summary).toContain('Hosts a, b, c joined; do you mean one of them?');
   expect(withSimilar(found, [])).toBe(found);
 });
+
+it('withHost says that a host reboots for the config, also to one that waits behind it', () => {
+  const reboot = {
+    deployment_id: 'd1',
+    deployment: 'kernel',
+    number: 1,
+    most: 3,
+    since: '2026-01-01T00:05:00Z',
+    until: '2026-01-01T00:35:00Z',
+  };
+  const rebooting = { ...host('up'), reboot };
+  const found = withHost(why, started, { host: rebooting });
+  expect(found.summary).toContain(
+    'Host web1 reboots for config kernel (1 of 3) since 2026-01-01T00:05:00Z; slow fails',
+  );
+  expect(found.chain[0]).toMatchObject({ state: 'rebooting' });
+  const next = { ...started, id: 'd2', resource_name: 'next', answer_state: 'not taken' } as DeploymentView;
+  expect(withHost(why, next, { host: rebooting, running: started }).summary).toContain(
+    'next waits for its turn on host web1, which reboots for config kernel (1 of 3) since',
+  );
+});

@@ -3,6 +3,7 @@ import { deploymentList, type DeploymentView } from '@anneal/contracts/calls/dep
 import { hostOverview, hostShow, type HostView } from '@anneal/contracts/calls/hosts.ts';
 import { nodeList } from '@anneal/contracts/calls/nodes.ts';
 import type { stackWhy } from '@anneal/contracts/calls/stack-progress.ts';
+import { hostStatusWord, rebootSentence } from '@anneal/contracts/calls/hosts.ts';
 import { resourcesQueue } from '@anneal/contracts/queues.ts';
 import type { z } from 'zod';
 import type { Ask } from '../ask.ts';
@@ -112,7 +113,7 @@ export function withHost(
       ...why.chain,
       {
         object: `host ${host.name}`,
-        state: host.status,
+        state: hostStatusWord(host),
         reason: seen === null ? 'has never asked for work' : `last asked for work at ${seen}`,
         // A host that is up has been seen a moment ago; the time of that is in the reason.
         since: host.status === 'up' ? null : (seen ?? host.created_at),
@@ -186,7 +187,10 @@ export function withSimilar(why: Why, similar: readonly string[] = []): Why {
 }
 
 /** The part of a sentence about a host and the config that it runs. */
-function doneWith(running: DeploymentView, { status, last_seen_at: seen }: HostView): string {
+function doneWith(running: DeploymentView, host: HostView): string {
+  const { status, last_seen_at: seen } = host;
+  const reboots = host.reboot?.deployment_id === running.id ? rebootSentence(host) : undefined;
+  if (reboots !== undefined) return reboots;
   const [name, began] = [running.resource_name ?? running.name, beganAt(running)];
   // The machine may be dead, and with it the config.
   return status === 'silent'

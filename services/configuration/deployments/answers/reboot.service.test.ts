@@ -1,6 +1,9 @@
 /** A host that reboots for a config: what its deployment and it show, and for how long. */
 import { deploymentShow } from '@anneal/contracts/calls/deployments.ts';
 import { hostShow } from '@anneal/contracts/calls/hosts.ts';
+import { nodeList, nodePower, type NodeView } from '@anneal/contracts/calls/nodes.ts';
+import { requestsQueue } from '@anneal/contracts/queues.ts';
+import { answer, routeMessages } from '@anneal/bus/consume/route.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { eventually } from '@anneal/runtime/testing.ts';
 import { useQuickClock } from '@anneal/runtime/testing/quick-clock.ts';
@@ -8,8 +11,64 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimed, createRig, project, type Rig } from '../../testing/running-service.ts';
 
 let rig: Rig;
+const node: NodeView = {
+  id: 'n1',
+  name: 'node-1',
+  driver: 'redfish',
+  resource_class: 'baremetal',
+  traits: [],
+  extra: {},
+  retired: false,
+  retired_reason: null,
+  protected: false,
+  protected_reason: null,
+  owner: null,
+  lessee: null,
+  description: null,
+  step: null,
+  driver_info: {},
+  provision_state: 'active',
+  target_provision_state: null,
+  power_state: 'power on',
+  target_power_state: null,
+  properties: {},
+  instance_id: null,
+  instance_info: {},
+  maintenance: false,
+  maintenance_reason: null,
+  fault: null,
+  reservation: null,
+  last_error: null,
+  created_at: '2026-01-01T00:00:00.000Z',
+  updated_at: '2026-01-01T00:00:00.000Z',
+  provision_updated_at: null,
+  version: 1,
+  conditions: [],
+  chassis_id: null,
+  shard: null,
+  interfaces: {},
+  allocation_id: null,
+  target_raid: {},
+  console_enabled: null,
+  bmc: null,
+};
+/** The answer of the provisioning service, and its orders. */
+let nodes: NodeView[];
+let orders: unknown[];
 beforeEach(async () => {
   rig = await createRig({ environment: { ANNEAL_CONFIGURATION_SILENT_SECONDS: '2' } });
+  nodes = [];
+  orders = [];
+  await rig.context.bus.consume(
+    requestsQueue('provisioning'),
+    routeMessages([
+      answer(rig.context, nodeList, () => Promise.resolve({ nodes })),
+      answer(rig.context, nodePower, ({ data }) => {
+        orders.push(data);
+        return Promise.resolve(node);
+      }),
+    ]),
+  );
 });
 afterEach(() => rig.dispose());
 
@@ -56,6 +115,24 @@ describe('a host that reboots for a config', () => {
     expect(rig.events.filter(({ type }) => type === 'deployment.started')).toHaveLength(1);
   });
 
+  it('is known from the answer at the latest', async () => {
+    const { host, resource, request, shown } = await running({ reboot: 'allowed' });
+    await rig.answer(host, { id: request.id, status_code: 0, reboots: 2 });
+    await rig.final(resource.id);
+    expect((await shown()).reboot).toMatchObject({ number: 2, most: 3, over: true });
+  });
+
+  it('is reset by the BMC of its node once when it is late, and has the limit again', async () => {
+    nodes = [node];
+    const { host, resource, report } = await running({ reboot: 'after', reboot_timeout: 1 });
+    await report({ number: 1 });
+    const { error } = await rig.final(resource.id);
+    expect(error?.message).toMatch(/has not come back after its reboot .* nor after its BMC reset it at /);
+    expect(orders).toEqual([{ node: 'n1', target: 'rebooting' }]);
+    const events = rig.events.filter(({ type, subject }) => type === 'host.rebooting' && subject === host.id);
+    expect(events.map(({ data }) => (data as { reset_at?: string }).reset_at !== undefined)).toEqual([false, true]);
+  });
+
   it('is ignored for a run of another host, and for a number that none can have', async () => {
     const { request, shown } = await running({ reboot: 'after' });
     const other = await rig.host('db');
@@ -75,9 +152,10 @@ describe('the time of a reboot', () => {
     expect(error?.message).toMatch(
       /host web has not come back after its reboot for this config \(1 of 3\) within 6 s \(options\.reboot_timeout\)/,
     );
-    expect(rig.events.filter(({ type }) => type === 'host.silent')).toEqual([]);
     expect((await hostNow()).reboot).toBeUndefined();
     await rig.event('host.silent', host.id);
+    const types = rig.events.map(({ type }) => type);
+    expect(types.indexOf('host.silent')).toBeGreaterThan(types.indexOf('deployment.failed'));
     await eventually(async () => ((await hostNow()).status === 'silent' ? true : undefined), { what: 'its silence' });
   });
 

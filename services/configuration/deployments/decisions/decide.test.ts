@@ -128,6 +128,7 @@ const inputs: { readonly [K in RunInputKind]: RunInputOf<K> } = {
     host: web,
     progress: { id: 'run-1', progress: 'started', reboot: { number: 1 } },
   },
+  reset: { kind: 'reset' },
   answered: { kind: 'answered', host: web, response },
   refused: { kind: 'refused', host: web, failure },
   'asked again': { kind: 'asked again' },
@@ -151,7 +152,9 @@ function prepared(state: RunState, kind: RunInputKind): RunDocument {
       ? { after: [{ id: 'first', fence: 1 }] }
       : kind === 'asked again'
         ? { collected: true, request: withoutSignal }
-        : {};
+        : kind === 'reset'
+          ? { reboot: { number: 1, since: at(1), until: at(9), over: false } }
+          : {};
   const recall = kind === 'claimed again' && { cancelled: 1 };
   return frozen({ ...document, ...recall, deployment: { ...document.deployment, ...change } });
 }
@@ -250,6 +253,7 @@ const exceptions: readonly Case[] = [
       progress: { id: 'run-1', progress: 'started', reboot },
     }),
   ),
+  exception('reset', 'its host does not reboot, or was reset before', { document: inState.running }),
   exception('answered', 'another host sends it', { host: thief }),
   exception('answered', 'another host sends it', { document: inState.running, host: thief }),
   exception('refused', 'another host sends it', { host: thief }),

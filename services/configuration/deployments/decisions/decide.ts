@@ -68,7 +68,7 @@ export function decideRun(run: RunDocument, input: RunInput, tools: RunTools): R
     case 'starts':
       return started(run, input as RunInputOf<'started'>, tools);
     case 'reboots':
-      return rebooting(run, input as RunInputOf<'rebooting'>, tools);
+      return input.kind === 'reset' ? reset(run, tools) : rebooting(run, input as RunInputOf<'rebooting'>, tools);
     case 'notes':
       return { effect, events: [], run: noted(run, input) };
     case 'ends':
@@ -171,6 +171,18 @@ function rebooting(run: RunDocument, input: RunInputOf<'rebooting'>, { now }: Ru
     ...(isFirst && !run.response && { response: { status: 'in progress', message } }),
     lookAt: dueAt,
   };
+}
+
+/** The host has the limit of a boot again. */
+function reset(run: RunDocument, { now }: RunTools): RunDecision {
+  const { reboot, request, host_name } = run.deployment;
+  if (!reboot || !request) throw new Error('The table of transitions resets a host that does not reboot.');
+  const lookAt = Math.min(Date.parse(request.deadline), now + rebootLimitMs(request.options));
+  const until = new Date(lookAt).toISOString();
+  const reason = `${host_name} was reset by its BMC, because it was not back from its reboot (${reboot.number} of ${mostReboots})`;
+  const late = { ...reboot, until, reset_at: new Date(now).toISOString() };
+  const deployment: DeploymentState = { ...run.deployment, deadline: until, reboot: late, reason };
+  return { effect: 'reboots', run: { ...run, deployment }, events: [], lookAt };
 }
 
 function noted(run: RunDocument, input: RunInput): RunDocument {

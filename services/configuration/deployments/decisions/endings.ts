@@ -3,6 +3,7 @@ import { toRecord } from '@anneal/contracts/ordered-map.ts';
 import type { HostResponse } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError, toFailure, type ErrorCode, type Failure } from '@anneal/contracts/errors.ts';
 import type { Json, JsonObject } from '@anneal/contracts/json.ts';
+import { mostReboots } from '@anneal/contracts/reboot-option.ts';
 import { configFault } from '@anneal/contracts/readers/script-text.ts';
 import type { Secrets } from '@anneal/runtime/secrets/secrets.ts';
 import type { ConfigurationResource, DeploymentState } from '../../collections.ts';
@@ -74,6 +75,7 @@ export function endingOf(
     case 'collected':
     case 'started':
     case 'rebooting':
+    case 'reset':
       return undefined;
   }
 }
@@ -134,8 +136,21 @@ function answered(run: RunDocument, { response }: RunInputOf<'answered'>, tools:
       stderr: shown.stderr,
       started_at: startedAt ?? deployment.started_at ?? deployment.queued_at,
       ...(finished_at !== undefined && { finished_at }),
+      ...rebootsOf(deployment, response, tools),
     },
   };
+}
+
+/** A reboot that the config ordered by itself may be known only from the answer. */
+function rebootsOf(
+  { reboot }: DeploymentState,
+  { reboots = 0 }: HostResponse,
+  { now }: RunTools,
+): Pick<DeploymentState, 'reboot'> {
+  if (reboots === 0) return {};
+  const at = new Date(now).toISOString();
+  const number = Math.max(reboot?.number ?? 0, Math.min(reboots, mostReboots));
+  return { reboot: { since: at, until: at, ...reboot, number, over: true } };
 }
 
 /** The fault of the script that the host was given. */

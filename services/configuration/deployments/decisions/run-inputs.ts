@@ -38,6 +38,8 @@ type KindOfInput =
   | { readonly kind: 'started'; readonly host: SendingHost; readonly progress: HostProgress }
   /** A host reported that it reboots for the config, or that it is back. */
   | { readonly kind: 'rebooting'; readonly host: SendingHost; readonly progress: HostProgress }
+  /** The BMC of its host was asked to reset it, because the host was not back from a reboot in time. */
+  | { readonly kind: 'reset' }
   /** A host answered: the script ended, or the host stopped it. */
   | { readonly kind: 'answered'; readonly host: SendingHost; readonly response: HostResponse }
   /** A host sent an answer in no accepted form. */

@@ -145,6 +145,16 @@ export const runTransitions: { readonly [K in RunInputKind]: Row<K> } = {
       },
     ],
   },
+  reset: {
+    in: all('nothing', { running: 'reboots' }),
+    except: [
+      {
+        when: 'its host does not reboot, or was reset before',
+        holds: ({ deployment: { reboot } }) => !reboot || reboot.over || reboot.reset_at !== undefined,
+        effect: 'nothing',
+      },
+    ],
+  },
   // A user may answer for a host, as in Heat: also while the run waits.
   answered: { in: ends, except: [ofAnotherHost] },
   refused: { in: ends, except: [ofAnotherHost] },

@@ -6,6 +6,7 @@ import type { RunDocument, RunInput, RunPlace } from '../decisions/run-inputs.ts
 import { limitOfRun } from '../decisions/run-limits.ts';
 import { byRun, carryOut, takeInput } from './carry-out.ts';
 import { limitWait } from './limit-wait.ts';
+import { resetLate } from './reset-late.ts';
 import type { RunContext } from './run-context.ts';
 import { lookBy } from './run-timer.ts';
 
@@ -27,6 +28,7 @@ export async function lookAtRuns(context: RunContext, of: { host: string; proces
     const message = inQueue.get(run);
     const isFirst = !message || !first || first.id === run;
     const dueAt = limitOfRun(deployment, { message, isFirst }, context);
+    if (dueAt <= now && (await resetLate(context, { run, document }))) continue;
     if (dueAt <= now) {
       await takeInput(context, { run, document }, (current) => dueInput(context, current));
       continue;

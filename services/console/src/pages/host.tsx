@@ -12,6 +12,7 @@ import { Age } from '../parts/time.tsx';
 import { useSession } from '../session/session.tsx';
 import { SecretOnce, type ShownSecret } from '../access/secret.tsx';
 import { HostActions, WaitOf } from '../host/host-actions.tsx';
+import { hostStatusWord, rebootCount, rebootSentence } from '@anneal/contracts/calls/hosts.ts';
 import { Output } from '../host/output.tsx';
 import { useState } from 'react';
 import { Same } from '../parts/same.tsx';
@@ -28,7 +29,7 @@ export function HostPage() {
         <div className="stackwise">
           <div className="heading">
             <h1>{shown.name}</h1>
-            <StatePill state={shown.status} />
+            <StatePill state={hostStatusWord(shown)} />
             <span className="dim">
               {shown.last_seen_at === null ? (
                 'has not connected yet'
@@ -38,6 +39,7 @@ export function HostPage() {
                 </>
               )}
             </span>
+            {shown.reboot && <span className="dim">{rebootSentence(shown)}</span>}
             <HostActions host={shown} onSecret={setSecret} />
           </div>
           {secret && <SecretOnce secret={secret} close={() => setSecret(undefined)} />}
@@ -135,6 +137,11 @@ function Deployments({ host }: { host: HostView }) {
       sort: ({ resource_name: resource, name }) => resource || name,
     },
     { name: 'State', cell: ({ status }) => <StateWord state={status} />, sort: ({ status }) => status },
+    {
+      name: 'Reboots',
+      cell: ({ reboot }) => <span className="dim">{reboot ? rebootCount(reboot) : ''}</span>,
+      isExtra: true,
+    },
     {
       name: 'Queued',
       cell: (row) => <Age since={row.queued_at ?? row.created_at} />,

@@ -1,4 +1,5 @@
 /** Every host: whether it answers, and what waits for it. */
+import { hostStatusWord } from '@anneal/contracts/calls/hosts.ts';
 import type { HostView } from '@anneal/contracts/calls/hosts.ts';
 import { Link } from '@tanstack/react-router';
 import { JoinPanel } from '../host/join.tsx';
@@ -25,7 +26,7 @@ const columns: readonly PagedColumn<HostView>[] = [
     ),
     by: 'name',
   },
-  { name: 'Status', cell: ({ status }) => <StateWord state={status} />, by: 'status' },
+  { name: 'Status', cell: (host) => <StateWord state={hostStatusWord(host)} />, by: 'status' },
   { name: 'Pending', cell: ({ pending }) => <Count of={pending} />, isNumber: true, isExtra: true },
   {
     name: 'Last seen',
