@@ -3,9 +3,8 @@ import { numberOf } from './exact-number.ts';
 import type { Json, JsonObject } from './json.ts';
 
 /** The values of the option. */
-export const rebootChoices = ['after', 'allowed', 'on status 194'] as const;
-/** A value of the option. */
-export type RebootChoice = (typeof rebootChoices)[number];
+const rebootChoices = ['after', 'allowed', 'on status 194'] as const;
+type RebootChoice = (typeof rebootChoices)[number];
 
 /** The exit status with which a config asks for a reboot, with `on status 194`. */
 export const rebootStatus = 194;

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { call, message } from '../define.ts';
 import { json, type JsonObject, jsonObject } from '../json.ts';
 import { sha256Schema } from '../readers/checksum.ts';
-import { mostReboots } from '../reboot-option.ts';
 import { hostCaller } from './queues.ts';
 
 /** Where a host finds a long config, or the long value of an input, that its request only names. */
@@ -110,8 +109,8 @@ export const hostHelloSchema = z.object({ hello: z.literal(true), facts: jsonObj
 export type HostHello = z.infer<typeof hostHelloSchema>;
 
 /** A reboot of a host for the config that it runs. */
-export const hostRebootSchema = z.object({
-  number: z.number().int().min(1).max(mostReboots).meta({ description: 'The reboots for this run, with this one.' }),
+const hostRebootSchema = z.object({
+  number: z.number().int().min(1).max(1000).meta({ description: 'The reboots for this run, with this one.' }),
   over: z.boolean().optional().meta({ description: 'True when the host is back.' }),
 });
 export type HostReboot = z.infer<typeof hostRebootSchema>;

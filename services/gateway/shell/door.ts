@@ -17,7 +17,6 @@ import { gzip } from 'node:zlib';
 import { queueClaimRenew, queueMessageDelete, queuePost } from '@anneal/contracts/calls/queues.ts';
 import { runConfig } from '@anneal/contracts/calls/host-messages.ts';
 import { AnnealError, hasCode } from '@anneal/contracts/errors.ts';
-import { mostReboots } from '@anneal/contracts/reboot-option.ts';
 import type { Json } from '@anneal/contracts/json.ts';
 import { Recent } from '@anneal/runtime/work/recent.ts';
 import type { Blobs } from '@anneal/store/port.ts';
@@ -97,7 +96,7 @@ const id = z.string().min(1);
 /** The fields and files as they came, for a call that reads bytes, or fields by the begin of their names. */
 const parts = z.array(z.custom<FormPart>());
 const waits = z.object({ wait: waitQuery });
-const rebootNumber = z.coerce.number().int().min(1).max(mostReboots).optional();
+const rebootNumber = z.coerce.number().int().min(1).max(1000).optional();
 
 /** The calls for the requests in the queue of a host. */
 const requestRoutes = (options: Door): Route[] => [

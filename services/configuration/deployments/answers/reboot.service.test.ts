@@ -133,7 +133,12 @@ describe('a host that reboots for a config', () => {
     expect(events.map(({ data }) => (data as { reset_at?: string }).reset_at !== undefined)).toEqual([false, true]);
   });
 
-  it('is ignored for a run of another host, and for a number that none can have', async () => {
+  it('is ignored for a run of another host, and of a config that may not reboot it', async () => {
+    const plain = await running({});
+    await plain.report({ number: 1 });
+    expect((await plain.shown()).reboot).toBeUndefined();
+    expect((await plain.hostNow()).reboot).toBeUndefined();
+    await rig.answer(plain.host, { id: plain.request.id, status_code: 0 });
     const { request, shown } = await running({ reboot: 'after' });
     const other = await rig.host('db');
     await rig.answer(other, { id: request.id, progress: 'started', reboot: { number: 1 } });

@@ -152,12 +152,15 @@ function prepared(state: RunState, kind: RunInputKind): RunDocument {
       ? { after: [{ id: 'first', fence: 1 }] }
       : kind === 'asked again'
         ? { collected: true, request: withoutSignal }
-        : kind === 'reset'
-          ? { reboot: { number: 1, since: at(1), until: at(9), over: false } }
-          : {};
+        : kind === 'rebooting'
+          ? { request: withReboots }
+          : kind === 'reset'
+            ? { reboot: { number: 1, since: at(1), until: at(9), over: false } }
+            : {};
   const recall = kind === 'claimed again' && { cancelled: 1 };
   return frozen({ ...document, ...recall, deployment: { ...document.deployment, ...change } });
 }
+const withReboots: HostRequest = { ...request, options: { reboot: 'after' } };
 const withoutSignal: HostRequest = {
   ...request,
   inputs: [{ name: 'deploy_signal_transport', type: 'String', value: 'NO_SIGNAL' }],
@@ -253,6 +256,11 @@ const exceptions: readonly Case[] = [
       progress: { id: 'run-1', progress: 'started', reboot },
     }),
   ),
+  exception('rebooting', 'its config may not have this reboot', {}),
+  exception('rebooting', 'its config may not have this reboot', {
+    document: run({ request: withReboots }),
+    progress: { id: 'run-1', progress: 'started', reboot: { number: 4 } },
+  }),
   exception('reset', 'its host does not reboot, or was reset before', { document: inState.running }),
   exception('answered', 'another host sends it', { host: thief }),
   exception('answered', 'another host sends it', { document: inState.running, host: thief }),

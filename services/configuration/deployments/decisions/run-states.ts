@@ -17,6 +17,7 @@
  * A waiting, queued, accepted or running run is IN_PROGRESS. `time-limit.ts` has the limit of each phase.
  */
 import type { HostReboot } from '@anneal/contracts/calls/host-messages.ts';
+import { mostReboots, rebootOf } from '@anneal/contracts/reboot-option.ts';
 import type { ConfigurationResource, RunReboot } from '../../collections.ts';
 import { hasAcceptance } from './acceptance.ts';
 import type { EndedBefore, RunDocument, RunInput, RunInputKind, RunInputOf } from './run-inputs.ts';
@@ -141,6 +142,13 @@ export const runTransitions: { readonly [K in RunInputKind]: Row<K> } = {
       {
         when: 'that is recorded, or a later one',
         holds: ({ deployment: { reboot } }, { progress }) => !isNews(reboot, progress.reboot),
+        effect: 'nothing',
+      },
+      // A report begins a limit of time again, so a host has as many as its config may have reboots.
+      {
+        when: 'its config may not have this reboot',
+        holds: ({ deployment: { request } }, { progress: { reboot } }) =>
+          rebootOf(request?.options ?? {}) === undefined || (reboot?.number ?? 0) > mostReboots,
         effect: 'nothing',
       },
     ],
