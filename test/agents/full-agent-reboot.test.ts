@@ -1,4 +1,5 @@
 /** Configs that reboot their host. The machine is a folder: its "reboot" writes another boot id, and a test ends the agent. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostResponse } from '@anneal/contracts/calls/host-messages.ts';
@@ -306,4 +307,9 @@ describe('a machine', () => {
     writeFileSync(join(root, 'proc/1/stat'), `1 (a (b) c) S ${Array.from({ length: 18 }, () => '0').join(' ')} 77 1 2`);
     expect(hostMachine({ root }).boot()).toBe('boot-0 77');
   });
+});
+
+it.each(['reboot', 'shutdown', 'systemctl'])('no test reboots the machine that runs it: %s refuses', (name) => {
+  const found = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim();
+  expect(found).toBe(join(import.meta.dirname, '../no-reboot', name));
 });
