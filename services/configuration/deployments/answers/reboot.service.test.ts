@@ -51,6 +51,7 @@ const node: NodeView = {
   target_raid: {},
   console_enabled: null,
   bmc: null,
+  progress: null,
 };
 /** The answer of the provisioning service, and its orders. */
 let nodes: NodeView[];
