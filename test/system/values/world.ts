@@ -191,8 +191,8 @@ export class ValuesWorld {
           if (chosen !== undefined) resolve(chosen);
         });
       });
-      await begun();
-      return await found;
+      // A refusal of what begins it ends the wait.
+      return await Promise.race([found, begun().then(() => found)]);
     } finally {
       socket.close();
     }
