@@ -41,21 +41,19 @@ outputs:
   own: {value: {get_attr: [own, said]}}
 `;
 
-it('reboots the host for each config that asks for it, in order, and shows it', async () => {
-  const { client } = server;
-  await client.stacks.create({ name: 'site', bundle: bundle(template) });
-  const seen = new Set<string>();
-  const stack = await eventually(
+const ended = (stack: string) =>
+  eventually(
     async () => {
-      const shown = await client.stacks.show({ stack: 'site' });
-      if (shown.stack_status !== 'CREATE_IN_PROGRESS') return shown;
-      const { stdout } = await server.anneal('why', 'site');
-      const said = /reboots for config (\w+) \(\d of 3\)/.exec(stdout)?.[0];
-      if (said !== undefined) seen.add(said);
-      return undefined;
+      const shown = await server.client.stacks.show({ stack });
+      return shown.stack_status === 'CREATE_IN_PROGRESS' ? undefined : shown;
     },
     { what: 'the end of the stack', within: 240_000 },
   );
+
+it('reboots the host for each config that asks for it, in order', async () => {
+  const { client } = server;
+  await client.stacks.create({ name: 'site', bundle: bundle(template) });
+  const stack = await ended('site');
   expect(stack.stack_status, stack.stack_status_reason ?? '').toBe('CREATE_COMPLETE');
   const outputs = Object.fromEntries(
     (stack.outputs ?? []).map(({ output_key, output_value }) => [output_key, output_value]),
@@ -66,8 +64,6 @@ it('reboots the host for each config that asks for it, in order, and shows it', 
   const deployments = await client.deployments.list({});
   const count = Object.fromEntries(deployments.map(({ resource_name, reboot }) => [resource_name, reboot?.number]));
   expect(count).toEqual({ first: undefined, kernel: 1, firmware: 2, own: 1 });
-  // A reboot takes half a second in the lab, so an explanation may miss some of them.
-  expect(seen.size).toBeGreaterThan(0);
 });
 
 it('has a host that hangs in its reboot reset by its BMC, and answers its config after it', async () => {
@@ -87,13 +83,7 @@ outputs:
   kernel: {value: {get_attr: [kernel, said]}}
 `;
   await client.stacks.create({ name: 'late', bundle: bundle(one) });
-  const stack = await eventually(
-    async () => {
-      const shown = await client.stacks.show({ stack: 'late' });
-      return shown.stack_status === 'CREATE_IN_PROGRESS' ? undefined : shown;
-    },
-    { what: 'the end of the stack', within: 240_000 },
-  );
+  const stack = await ended('late');
   expect(stack.stack_status, stack.stack_status_reason ?? '').toBe('CREATE_COMPLETE');
   const [deployment] = await client.deployments.list({});
   expect(deployment?.reboot).toMatchObject({ number: 1, over: true, reset_at: expect.any(String) as string });

@@ -131,9 +131,9 @@ describe.skipIf(missing !== undefined)(
         await disk.close();
         const words = ['--address', machine.url, '--system', machine.system];
         expect(await server.anneal('node', 'enrol', 'm1', ...words)).toMatchObject({ status: 0 });
-        await cutAt(/Command line: /);
-        await cutAt(/anneal: exchanged the boot secret/);
+        for (const line of [kernel, /anneal: network up/, /anneal: exchanged the boot secret/]) await cutAt(line);
         await isAvailable();
+        expect((await node())['properties']).toMatchObject({ system_uuid: machine.id });
         expect((await firstBytes()).equals(Buffer.alloc(4096))).toBe(true);
         expect(await machine.power()).toBe('Off');
       },
@@ -145,8 +145,7 @@ describe.skipIf(missing !== undefined)(
       async () => {
         expect(await server.anneal('image', 'add', 'small-debian', '--file', files.image)).toMatchObject({ status: 0 });
         await server.client.stacks.create({ name: 'real', bundle: { template, environmentFiles: [], files: {} } });
-        await cutAt(/anneal: writing small-debian/);
-        await cutAt(/booted from the disk/);
+        for (const line of steps) await cutAt(line);
         const stack = () => server.client.stacks.show({ stack: 'real' });
         let last: unknown;
         const holds = async (): Promise<boolean> => {

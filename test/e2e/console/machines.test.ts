@@ -169,4 +169,46 @@ describe.skipIf(walkBrowser === undefined)('the walk of an operator of machines'
     await walk.page.getByText('Manageable', { exact: true }).first().waitFor();
     await walk.button('Verify again').waitFor({ state: 'detached' });
   });
+
+  it('shows how far a machine is with its image, and that a host reboots for a config', async () => {
+    const { server, page } = walk;
+    const { client } = server;
+    // The stack of the first tests uses the other machine.
+    await client.stacks.delete({ stack: 'machine' });
+    const gone = async () => (await client.stacks.list()).length === 0 || undefined;
+    await eventually(gone, { what: 'the end of the first stack', within: 120_000 });
+    const image = { url: 'http://127.0.0.1:1/disk.img', sha256: 'a'.repeat(64), size: 900 * 2 ** 20 };
+    await client.images.add({ name: 'large', ...image });
+    const body = { write_pace: { steps: 10, ms: 5_000 }, hang_reboots: 1 };
+    for (const name of ['machine-1', 'machine-2'])
+      await atLab(server, { path: `/lab/v1/machines/${name}/faults`, body });
+    const template = JSON.stringify({
+      heat_template_version: '2018-08-31',
+      resources: {
+        one: { type: 'OS::Nova::Server', properties: { image: 'large', flavor: 'baremetal' } },
+        kernel: {
+          type: 'OS::Heat::OrderedConfig',
+          properties: {
+            hosted_on: { get_resource: 'one' },
+            script: 'true',
+            options: { reboot: 'after', reboot_timeout: 300 },
+          },
+        },
+      },
+    });
+    await client.stacks.create({ name: 'slow', bundle: { template, files: {}, environmentFiles: [] } });
+    const writing = async () => (await client.nodes.list()).find(({ progress }) => progress);
+    const node = await eventually(writing, { what: 'a machine that writes', last: () => server.output() });
+    await page.goto(`${server.url}/nodes/${node.name}`);
+    const progress = page.getByRole('region', { name: 'Progress' });
+    await progress.getByText(/^writes image large: \d+ MiB of 900 MiB \(\d+ %\).*left$/).waitFor();
+    expect(await progress.getByRole('progressbar', { name: 'writes image large' }).getAttribute('max')).toBe('100');
+    expect(await violationsIn(page)).toEqual([]);
+    const rebooting = async () => (await client.hosts.list({})).find(({ reboot }) => reboot);
+    const host = await eventually(rebooting, { what: 'a host that reboots', within: 240_000 });
+    await page.goto(`${server.url}/hosts/${host.id}`);
+    await walk.reads(/reboots for config kernel \(1 of 3\)/);
+    expect(await violationsIn(page)).toEqual([]);
+    expect((await server.anneal('why', 'slow')).stdout).toContain('reboots for config kernel (1 of 3)');
+  }, 600_000);
 });
