@@ -204,7 +204,8 @@ class StoreTimers implements Timers {
         if (readyAt > now) this.#near.push(readyAt);
         else if (this.#firing.has(id)) this.#skipped.add(id);
       }
-      if (due.length === 0) return;
+      // The read may have taken long, and the permission may be lost since.
+      if (due.length === 0 || this.#isResting) return;
       await this.#claim(due, now);
     }
   }
@@ -216,9 +217,11 @@ class StoreTimers implements Timers {
     const outcomes = await this.#collection.bulk(
       leased.map((document) => ({ kind: 'replace', document, version: document.version })),
     );
+    // A stop fires what it has claimed, and waits for it.
+    const isOver = !this.#stopped && !this.#options.permission.isHeld;
     leased.forEach((timer, index) => {
       this.#known.delete(timer.id);
-      if (outcomes[index] !== 'done') return;
+      if (outcomes[index] !== 'done' || isOver) return;
       const firing = this.#fire({ ...timer, version: timer.version + 1 }).finally(() => {
         this.#firing.delete(timer.id);
         if (!this.#skipped.delete(timer.id)) return;
@@ -227,6 +230,8 @@ class StoreTimers implements Timers {
       });
       this.#firing.set(timer.id, firing);
     });
+    // The leases of a replica that may not work any more end at once.
+    if (isOver) this.#freeSoon();
   }
 
   async #fire(claimed: TimerDocument): Promise<void> {

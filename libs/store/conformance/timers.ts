@@ -238,6 +238,43 @@ export function timersConformance(name: string, harness: StoreHarness): void {
       await soon(async () => expect(await left()).toBe(0));
     });
 
+    it.each(['find', 'bulk'] as const)(
+      'T3: a replica that loses the permission during its %s fires no timer',
+      async (slow) => {
+        const { permissionOf, rest } = replicas();
+        const [reached, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+        const delayed: Store = {
+          ...store,
+          collection: async (definition) => {
+            const collection = await store.collection(definition);
+            const pause = async <T>(result: Promise<T>): Promise<T> => {
+              const found = await result;
+              reached.resolve();
+              await go.promise;
+              return found;
+            };
+            return {
+              find: (query: never) => (slow === 'find' ? pause(collection.find(query)) : collection.find(query)),
+              bulk: (all: never) => (slow === 'bulk' ? pause(collection.bulk(all)) : collection.bulk(all)),
+            } as never;
+          },
+        };
+        const { fired, fire } = recorder();
+        const first = await start({ permission: permissionOf('first'), fire: async () => {} });
+        rest('first');
+        await first.set([{ id: slow, dueAt: clock, data: null }]);
+        const wrong = recorder();
+        await start({ permission: permissionOf('second'), fire: wrong.fire, store: delayed });
+        await reached.promise;
+        rest('second');
+        go.resolve();
+        await start({ permission: permissionOf('third'), fire });
+        await soon(() => expect(fired.map(({ id }) => id)).toEqual([slow]));
+        await soon(async () => expect(await left()).toBe(0));
+        expect(wrong.fired).toEqual([]);
+      },
+    );
+
     it('looks once a time, however often the permission changes', async () => {
       const { permissionOf, rest, work } = replicas();
       let looks = 0;

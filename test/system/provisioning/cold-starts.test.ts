@@ -81,6 +81,23 @@ describe('a machine that is waited for', () => {
     await livesWell({ w, machine });
   });
 
+  it('boots a machine again however often it loses its power before it proves a boot, and watches the last boot too', async () => {
+    const { w, machine } = await open({ bootSeconds: 0.2 });
+    let cutting: Promise<void> | undefined;
+    const cutAt = async (detail: string): Promise<void> => {
+      await eventually(() => machine.progress.detail === detail || undefined, { what: detail });
+      await machine.reset('ForceOff');
+    };
+    armFault('provisioning.step.await host', () => {
+      cutting ??= (async () => {
+        for (let cut = 0; cut < 4; cut += 1) await cutAt('Power-on self-test');
+        await cutAt('Writing the image');
+      })();
+    });
+    await livesWell({ w, machine });
+    await cutting;
+  });
+
   it('boots a machine again at once that lost its power while it erased its disk', async () => {
     const { w, machine } = await open({ bootSeconds: 0.2 });
     let cut: Promise<void> | undefined;

@@ -126,6 +126,7 @@ const bookkeeping = new Set([
   'contents',
   'unsent',
   'attempts',
+  'attempts_number',
   'evaluated',
   'state_reason',
   'hash',

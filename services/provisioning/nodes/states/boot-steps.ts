@@ -13,6 +13,8 @@
  * B6 A machine that wrote its image powers off. Its boot device and its drive are set while it is off, and the BMC starts it,
  *    because many BMCs apply such a change only at a start from off. A machine with a script of an older version restarts
  *    itself; the BMC starts it only when it is found off, or has loaded the ramdisk again.
+ * B7 A machine that proves no boot is booted `mostTries` times, and waited for until the deadline. One that is off is booted
+ *    again all the same: it lost its power, and its boot is not to blame.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { AnnealError, toFailure } from '@anneal/contracts/errors.ts';
@@ -205,7 +207,8 @@ export class BootSteps {
       ...(change && { change }),
     });
     if (boot.powered_at === null) return this.#bootAgain(node);
-    if (boot.tries >= mostTries && boot.exchanged_at === null) return until(deadline);
+    // B7
+    const isSpent = boot.tries >= mostTries && boot.exchanged_at === null;
     const renew = async (why: string): Promise<StepOutcome> => {
       context.log.warn({ node: node.name }, `${why}; booting with a new secret`);
       // A machine that exchanged its secret can boot, so this try does not count.
@@ -223,10 +226,12 @@ export class BootSteps {
     const pause = Math.min(progress?.seen === offSeen ? confirmMs : lookMs, retryMs / 2);
     const look = Math.min(lost, Date.parse(progress?.looked_at ?? progress?.at ?? boot.powered_at) + pause);
     if (!(isRefused && exchanged_at === null) && this.#now() < look) return until(look);
+    if (isSpent && isRefused) return until(this.#now() + lookMs);
     const { power, seen, inPost } = await bmcs.with(node, (machine) => machine.bootProgress());
     if (exchanged_at === null && isRefused)
       return inPost ? until(this.#now() + loadMs) : renew('exchange of the boot secret was refused');
     const next = seenNext(boot, { seen: power === 'power off' ? offSeen : seen, inPost, at: this.#time() });
+    if (isSpent && power !== 'power off') return until(this.#now() + lookMs, { boot: { ...boot, progress: next } });
     const restarted = startedAgain(boot, { power, seen, inPost });
     const isLost = (this.#now() >= lost && !inPost) || restarted === 'found nothing to boot';
     if (exchanged_at !== null && restarted === 'unsure')
