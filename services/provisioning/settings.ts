@@ -8,7 +8,7 @@ const seconds = (fallback: number) => z.coerce.number().positive().max(86_400).d
 
 const names = z
   .string()
-  .transform((text) => (text.trim() === '' ? [] : text.split(',').map((each) => each.trim())))
+  .transform((text) => (text.trim() === 'none' ? [] : text.split(',').map((each) => each.trim())))
   .refine((list) => list.every((each) => each !== ''), 'must be names separated by commas');
 const pairs = z
   .string()
@@ -227,7 +227,7 @@ export const settings = defineSettings({
       'ubuntu-24.04',
     ]),
     meaning:
-      'Names of images that servers may use besides those of `anneal image add`, separated by commas: for machines that install themselves, as those of the lab. A template with another image is refused. `anneal serve --no-lab` takes none of these names when the ramdisk is built, which cannot install an image without content.',
+      'Names of images that servers may use besides those of `anneal image add`, separated by commas: for machines that install themselves, as those of the lab. A template with another image is refused. `none` accepts no such name: the default of `anneal serve --no-lab` once the ramdisk is built, which cannot install an image without content.',
     cost: 'An image that the ramdisk of the machines cannot install fails at the boot instead of at the create.',
   },
   flavors: {

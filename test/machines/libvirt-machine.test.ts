@@ -140,6 +140,11 @@ describe.skipIf(missing !== undefined)(
       2 * bootMs,
     );
 
+    it('has no image without content, because the ramdisk could not install it', async () => {
+      const bundle = { template: template.replace('small-debian', 'debian-12'), environmentFiles: [], files: {} };
+      await expect(server.client.stacks.create({ name: 'real', bundle })).rejects.toThrow(/debian-12/);
+    });
+
     it(
       'gets its image and runs its configs from its disk, though its power is cut at each step',
       async () => {

@@ -134,7 +134,7 @@ async function runServices(
     ...(process.stderr.isTTY && !separate && { ANNEAL_LOG_LEVEL: 'warn' }),
     ...(!separate && { ANNEAL_HEALTH_PORT: String(await healthPortBeside(port)) }),
     // The ramdisk installs images that have content; names without content are for machines that install themselves.
-    ...(!machines && hasRamdisk(environment) && { ANNEAL_PROVISIONING_IMAGES: '' }),
+    ...(!machines && hasRamdisk(environment) && { ANNEAL_PROVISIONING_IMAGES: 'none' }),
     ...environment,
     ANNEAL_DATA: dataDirectory,
     ANNEAL_GATEWAY_HOST: host,
