@@ -14,56 +14,15 @@ import { eventually } from '@anneal/runtime/testing.ts';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { missingForMachines, prepareMachines, type MachineFiles } from './prepare.ts';
-import { startServer, type TestServer } from '../e2e/server.ts';
+import { repository, startServer, type TestServer } from '../e2e/server.ts';
 import { reportSkipped } from '../backends/missing.ts';
 
 const guestsView = '10.0.2.2';
 /** Emulated processors: a boot takes half a minute on a quiet computer and minutes on a busy one. */
 const bootMs = 900_000;
 
-const template = `
-heat_template_version: 2021-04-16
-resources:
-  group:
-    type: OS::Heat::ResourceGroup
-    properties:
-      count: 2
-      resource_def: { type: machine.yaml }
-outputs:
-  sums: { value: { get_attr: [group, sum] } }
-  kernels: { value: { get_attr: [group, kernel] } }
-`;
-const machine = `
-heat_template_version: 2021-04-16
-resources:
-  server:
-    type: OS::Nova::Server
-    properties: { image: small-debian, flavor: baremetal, user_data_format: RAW, user_data: "#cloud-config" }
-  write:
-    type: OS::Heat::OrderedConfig
-    properties:
-      hosted_on: { get_resource: server }
-      outputs: [{ name: sum }]
-      script: |
-        #!/bin/sh
-        dd if=/dev/urandom of=/var/data bs=1M count=4 2>/dev/null && sync
-        sum=$(sha256sum /var/data)
-        printf %s "\${sum%% *}" > "$heat_outputs_path.sum"
-  check:
-    type: OS::Heat::OrderedConfig
-    depends_on: write
-    properties:
-      hosted_on: { get_resource: server }
-      inputs: [{ name: sum }]
-      input_values: { sum: { get_attr: [write, sum] } }
-      outputs: [{ name: kernel }]
-      script: |
-        #!/bin/sh
-        echo "$sum  /var/data" | sha256sum -c && grep -q ' / ext4' /proc/mounts && uname -r | tr -d '\\n' > "$heat_outputs_path.kernel"
-outputs:
-  sum: { value: { get_attr: [write, sum] } }
-  kernel: { value: { get_attr: [check, kernel] } }
-`;
+/** The templates of `npm run demo -- --real`. */
+const demoFile = (name: string): Promise<string> => readFile(join(repository, 'test', 'demo', name), 'utf8');
 
 const missing = await missingForMachines();
 reportSkipped('real machines', missing);
@@ -176,7 +135,11 @@ describe.skipIf(missing !== undefined)(`real machines${missing === undefined ? '
 
       await server.client.stacks.create({
         name: 'real',
-        bundle: { template, environmentFiles: [], files: { 'machine.yaml': machine } },
+        bundle: {
+          template: await demoFile('real.yaml'),
+          environmentFiles: [],
+          files: { 'real-machine.yaml': await demoFile('real-machine.yaml') },
+        },
       });
       // The server dies while an image is written. The machine repeats its report, and the next server continues.
       const writing = new Set<string>();

@@ -3,17 +3,36 @@ import { verifyWebhook } from '@anneal/client/webhook.ts';
 import { stackSignal } from '@anneal/contracts/calls/resources.ts';
 import { requestsQueue } from '@anneal/contracts/queues.ts';
 import { parseExact } from '@anneal/contracts/read-json.ts';
-import { at, readOdd, wordOf, type Odd, type OddMap } from './document.ts';
+import { at, readOdd, wordOf, type Odd } from './document.ts';
 import type { Door } from './door.ts';
 import type { ValuesWorld } from './world.ts';
 
-const posted = async (world: ValuesWorld, text: string, subscriber: string, options = '{}'): Promise<string> => {
+/** Messages are events only in a queue with a subscription. */
+const subscribed = async (world: ValuesWorld, subscriber: string, options = '{}'): Promise<string> => {
   const queue = world.name('q');
-  const path = `/messaging/v2/queues/${queue}`;
-  await world.call('POST', `${path}/subscriptions`, `{"subscriber":"${subscriber}","ttl":600,"options":${options}}`);
-  await world.call('POST', `${path}/messages`, `{"messages":[{"ttl":300,"body":${text}}]}`);
+  const body = `{"subscriber":"${subscriber}","ttl":600,"options":${options}}`;
+  await world.call('POST', `/messaging/v2/queues/${queue}/subscriptions`, body);
   return queue;
 };
+const post = (world: ValuesWorld, queue: string, text: string): Promise<Odd> =>
+  world.call('POST', `/messaging/v2/queues/${queue}/messages`, `{"messages":[{"ttl":300,"body":${text}}]}`);
+const posted = async (world: ValuesWorld, text: string, subscriber: string, options?: string): Promise<string> => {
+  const queue = await subscribed(world, subscriber, options);
+  await post(world, queue, text);
+  return queue;
+};
+/** Posts the document into a queue whose events go to a webhook. Returns its path, and the secret that signs. */
+async function hooked(world: ValuesWorld, text: string): Promise<{ path: string; secret: string }> {
+  const path = `/${world.name('hook')}`;
+  const queue = await subscribed(world, `${world.listener}/other`);
+  const created = await world.call(
+    'POST',
+    '/api/v1/subscriptions',
+    `{"name":"${world.name('sub')}","url":"${world.listener}${path}","types":["queue.message.posted"],"filters":[{"exact":{"subject":"${queue}"}}]}`,
+  );
+  await post(world, queue, text);
+  return { path, secret: wordOf(at(created, 'secret')) };
+}
 const bodyOf =
   (queue: string) =>
   (event: Odd): Odd | undefined => {
@@ -34,54 +53,17 @@ export const eventDoors: Readonly<Record<string, Door>> = {
     return at(await world.heard(path), 0, 'body');
   },
   'a webhook of events': async (world, text) => {
-    const path = `/${world.name('hook')}`;
-    const queue = world.name('q');
-    await world.call('PUT', `/messaging/v2/queues/${queue}`, '{}');
-    await world.call(
-      'POST',
-      '/api/v1/subscriptions',
-      `{"name":"${world.name('sub')}","url":"${world.listener}${path}","types":["queue.message.posted"],"filters":[{"exact":{"subject":"${queue}"}}]}`,
-    );
-    await world.call(
-      'POST',
-      `/messaging/v2/queues/${queue}/subscriptions`,
-      `{"subscriber":"${world.listener}/other","ttl":600}`,
-    );
-    await world.call('POST', `/messaging/v2/queues/${queue}/messages`, `{"messages":[{"ttl":300,"body":${text}}]}`);
+    const { path } = await hooked(world, text);
     return at(await world.heard(path), 'data', 'body');
   },
   'a webhook of events, as the client reads it': async (world, text) => {
-    const path = `/${world.name('hook')}`;
-    const queue = world.name('q');
-    await world.call('POST', `/messaging/v2/queues/${queue}/messages`, '{"messages":[{"ttl":300,"body":"first"}]}');
-    const { secret = null } = Object.fromEntries(
-      (await world.call(
-        'POST',
-        '/api/v1/subscriptions',
-        `{"name":"${world.name('sub')}","url":"${world.listener}${path}","types":["queue.message.posted"],"filters":[{"exact":{"subject":"${queue}"}}]}`,
-      )) as OddMap,
-    );
-    await world.call(
-      'POST',
-      `/messaging/v2/queues/${queue}/subscriptions`,
-      `{"subscriber":"${world.listener}/other","ttl":600}`,
-    );
-    await world.call('POST', `/messaging/v2/queues/${queue}/messages`, `{"messages":[{"ttl":300,"body":${text}}]}`);
-    const { headers, body } = await world.request(path);
-    const [event] = verifyWebhook({ headers, body, secrets: wordOf(secret) });
+    const { path, secret } = await hooked(world, text);
+    const [event] = verifyWebhook({ ...(await world.request(path)), secrets: secret });
     return at(readOdd(JSON.stringify(event)), 'data', 'body');
   },
   'the WebSocket of events': async (world, text) => {
-    const queue = world.name('q');
-    await world.call('PUT', `/messaging/v2/queues/${queue}`, '{}');
-    await world.call(
-      'POST',
-      `/messaging/v2/queues/${queue}/subscriptions`,
-      `{"subscriber":"${world.listener}/other","ttl":600}`,
-    );
-    return world.socket('{"types":["queue.message.posted"]}', bodyOf(queue), () =>
-      world.call('POST', `/messaging/v2/queues/${queue}/messages`, `{"messages":[{"ttl":300,"body":${text}}]}`),
-    );
+    const queue = await subscribed(world, `${world.listener}/other`);
+    return world.socket('{"types":["queue.message.posted"]}', bodyOf(queue), () => post(world, queue, text));
   },
   'a dead letter': async (world, text) => {
     const { context, project } = world;
@@ -104,15 +86,7 @@ export const eventDoors: Readonly<Record<string, Door>> = {
     return (at(found, 'events') as Odd[]).map(bodyOf(queue)).find((body) => body !== undefined) as Odd;
   },
   'the stream of events': async (world, text) => {
-    const queue = world.name('q');
-    await world.call('PUT', `/messaging/v2/queues/${queue}`, '{}');
-    await world.call(
-      'POST',
-      `/messaging/v2/queues/${queue}/subscriptions`,
-      `{"subscriber":"${world.listener}/other","ttl":600}`,
-    );
-    return world.streamed('/api/v1/events?types=queue.message.posted', bodyOf(queue), () =>
-      world.call('POST', `/messaging/v2/queues/${queue}/messages`, `{"messages":[{"ttl":300,"body":${text}}]}`),
-    );
+    const queue = await subscribed(world, `${world.listener}/other`);
+    return world.streamed('/api/v1/events?types=queue.message.posted', bodyOf(queue), () => post(world, queue, text));
   },
 };
